@@ -3,6 +3,7 @@
 mod common;
 
 use common::{PAIRS_OF_ROWS, Random, check, every_schedule, plan};
+use fusebox_cranelift::{compile_scheduled, emit::Part};
 use fusebox_ir::{Array, ElementType, Kernel};
 use fusebox_schedule::{Preferences, Schedule, Target, check as legal, schedule};
 
@@ -90,7 +91,7 @@ fn rows_and_accumulators_in_memory() {
     }
 }
 
-/// Stencils over a matrix with another one beside it: all neighbours, those of a column, and two arrays of which one has what is far away.
+/// Taps and boundaries of stencils: neighbours all around, those of a row or two, and those of a column, near and far.
 const STENCILS: [(&str, &str); 5] = [
     ("a[-1, -1], a[0, 1], a[1, 0]", "a: clamp"),
     ("a[-1, -1], a[-1, 1], a[1, 0]", "a: wrap"),
@@ -114,6 +115,30 @@ fn stencils() {
         let seen = every_schedule(&source, &inputs, &[" unroll 2, border", " unroll 3, border", " unroll 6, border"]);
         assert!(seen.iter().all(|&count| count > 1), "{seen:?}: {source}");
         check(&source, &inputs);
+    }
+}
+
+#[test]
+fn tiles_of_stencils_ask_how_long_rows_are() {
+    let kernel = kernel(
+        "fn f(a: [n, m]f32) -> [n, m]f32 {
+        let b: [n, m]f32 = stencil(|x, y, z| x + y + z, a[-1, 0], a[0, 1], a[1, 0], a: clamp) return b }",
+    );
+    let target = Target::named("avx2").unwrap();
+    let text = schedule(&kernel, &target, Preferences::default()).schedule.to_text(&kernel);
+    let (before, behind) = text.split_once(" up to ").expect("steps of a stencil run at once");
+    let behind = behind.trim_start_matches(|c: char| c.is_ascii_digit());
+    for (form, asked) in [(" up to 7771", true), ("", false)] {
+        let own = Schedule::parse(&format!("{before}{form}{behind}"), &kernel).unwrap();
+        let compiled = compile_scheduled(&kernel, own, &target).unwrap();
+        let (_, body) = compiled.parts.iter().find(|(part, _)| *part == Part::Body).unwrap();
+        let text = body.to_string();
+        // The value of a line that ends so.
+        let made =
+            |end: &str| text.lines().find(|line| line.ends_with(end)).and_then(|line| line.trim().split(':').next());
+        let short = made(" = 7771i64").and_then(|most| made(&format!(" <= {most}")));
+        let decides = short.is_some_and(|short| text.contains(&format!("select {short}, ")));
+        assert_eq!(decides, asked, "{body}");
     }
 }
 

@@ -131,9 +131,14 @@ impl Cpu {
         (elements * bytes as u32).div_ceil(self.vector_bytes)
     }
 
-    /// Whether code loads some lanes of so many bytes by one instruction, which touches no memory of the others.
-    pub fn loads_under_masks(&self, bytes: usize) -> bool {
-        self.vector_bytes == 64 || self.vector_bytes == 32 && bytes >= 4
+    /// From how many bytes on some lanes of a vector are loaded by one instruction, which touches no memory of the others; none where there is no such
+    /// instruction.
+    pub fn masked_loads_from(&self) -> Option<usize> {
+        match self.vector_bytes {
+            64 => Some(1),
+            32 => Some(4),
+            _ => None,
+        }
     }
 
     /// Whether gangs of `f16` are converted by vectors. Code for vectors of 16 bytes does it lane by lane.

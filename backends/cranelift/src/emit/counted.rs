@@ -76,10 +76,7 @@ impl Emitter<'_> {
         starts: &[Val],
         uniform: &[bool],
     ) -> Result<Vec<Val>> {
-        let mut states = Vec::new();
-        for (&start, &uniform) in starts.iter().zip(uniform) {
-            states.push(if uniform { self.plain(start) } else { self.gang(start) });
-        }
+        let mut states = self.as_states(starts, uniform);
         let bound = self.operand(counted.bound)?;
         let mut to = self.plain(bound);
         let from = states.remove(counted.state);
@@ -125,11 +122,7 @@ impl Emitter<'_> {
         self.known_inside.extend(inside.iter().map(|&(array, dim)| (open.index, array, dim)));
         let next = self.lambda(step, &arguments)?;
         self.known_inside.truncate(known);
-        let mut next: Vec<Value> = next
-            .into_iter()
-            .zip(uniform)
-            .map(|(value, &uniform)| if uniform { self.plain(value) } else { self.gang(value) })
-            .collect();
+        let mut next = self.as_states(&next, uniform);
         next.remove(counted.state);
         Ok(self.b.end_loop(open, next))
     }

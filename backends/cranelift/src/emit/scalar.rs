@@ -359,6 +359,12 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// States that a loop carries, of which these are the same in all lanes.
+    pub(super) fn as_states(&mut self, values: &[Val], uniform: &[bool]) -> Vec<Value> {
+        let states = values.iter().zip(uniform);
+        states.map(|(&value, &uniform)| if uniform { self.plain(value) } else { self.gang(value) }).collect()
+    }
+
     /// A loop of which all lanes make the same turns; the states at these places are the same in all of them.
     fn repeat_together(
         &mut self,
@@ -367,10 +373,7 @@ impl Emitter<'_> {
         starts: &[Val],
         uniform: &[bool],
     ) -> Result<Vec<Val>> {
-        let as_state =
-            |this: &mut Self, value: Val, uniform: bool| if uniform { this.plain(value) } else { this.gang(value) };
-        let starts: Vec<Value> =
-            starts.iter().zip(uniform).map(|(&start, &uniform)| as_state(self, start, uniform)).collect();
+        let starts = self.as_states(starts, uniform);
         let outer = self.mask;
         // A masked point makes no turn; where all points that get here take part the mask is not needed inside.
         let mut open = self.b.begin_while(&starts);
@@ -380,7 +383,7 @@ impl Emitter<'_> {
         let holds = self.b.both(Some(holds), outer).unwrap_or(holds);
         self.b.while_body(&mut open, holds);
         let next = self.lambda(step, &state)?;
-        let next = next.into_iter().zip(uniform).map(|(value, &uniform)| as_state(self, value, uniform)).collect();
+        let next = self.as_states(&next, uniform);
         self.mask = outer;
         Ok(self.b.end_while(open, next).into_iter().map(|value| self.val(value)).collect())
     }

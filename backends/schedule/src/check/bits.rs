@@ -208,9 +208,13 @@ impl<'c> Check<'c> {
             if !lanes && (each.out_of_cache.is_some() || each.remainder != Remainder::Scalar) {
                 self.fault("a remainder and streams are those of gangs");
             }
-            let at_once = each.unroll > 1 && self.level_of(each.axis) + 1 < self.kernel.levels.len() && !lanes;
+            let level = self.level_of(each.axis);
+            let at_once = each.unroll > 1 && level + 1 < self.kernel.levels.len() && !lanes;
             if each.border && !lanes && !at_once {
                 self.fault("a border is that of gangs, and of steps at once");
+            }
+            if each.border && !has_border(self.kernel, level) {
+                self.fault(format!("no boundary applies along level {level}: it has no border"));
             }
             if each.up_to.is_some() && !at_once {
                 self.fault("steps at once, and no others, may ask how many steps are inside");
@@ -248,9 +252,6 @@ impl<'c> Check<'c> {
         }
         if each.remainder == Remainder::Overlapped && !may_run_twice(self.kernel, level) {
             self.fault(format!("steps of level {level} cannot run twice, so that no gang may overlap another"));
-        }
-        if each.border && !has_border(self.kernel, level) {
-            self.fault(format!("no boundary applies along level {level}: it has no border"));
         }
         if each.unroll > 1 && self.leaf.rest && !row {
             // Named reduces are batches, and checked as such.

@@ -2,7 +2,6 @@
 
 use super::bits::Check;
 use crate::{
-    gangs::has_border,
     jam::{MOST_JAMMED, combines, may_jam},
     schedule::{Axis, By, Loop, Remainder, SplitBy},
 };
@@ -37,9 +36,6 @@ impl Check<'_> {
         });
         if !plain {
             self.fault(format!("inside of steps of level {level} that run at once each level has a plain loop"));
-        }
-        if each.border && !has_border(self.kernel, level) {
-            self.fault(format!("no boundary applies along level {level}: it has no border"));
         }
         if let Err(why) = may_jam(self.kernel, level, each.border) {
             self.fault(why);

@@ -33,8 +33,7 @@ impl Tally {
     pub(super) fn of(kernel: &Kernel, cpu: &Cpu, level: usize) -> Self {
         let lanes = Lanes::of(kernel, level);
         let mut conditions = HashSet::new();
-        let (converts_halves, masked_from) =
-            (cpu.converts_halves(), [1, 2, 4, 8].into_iter().find(|&bytes| cpu.loads_under_masks(bytes)));
+        let (converts_halves, masked_from) = (cpu.converts_halves(), cpu.masked_loads_from());
         let mut tally = Self { converts_halves, masked_from, ..Self::default() };
         for (_, statement) in inside(kernel, level) {
             match &statement.action {
