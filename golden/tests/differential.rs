@@ -326,7 +326,7 @@ fn check(test: &str, count: u64, config: &Config, way: Way) {
         let of_small = self::fault(&small, seed, config, way).unwrap_or(first);
         let given: Vec<String> = inputs(&small, seed, config).iter().map(|value| format!("{value:?}")).collect();
         report += &format!(
-            "\n{times} times, first seed {seed} (FUSEBOX_SEED={seed} cargo test -p fusebox-golden --test differential {test}):\n\
+            "\n{times} times, first seed {seed} (FUSEBOX_SEED={seed} cargo test -p fusebox-golden --test all {test}):\n\
              {of_small}\n{small}\n{}\n",
             given.join("\n")
         );

@@ -1,11 +1,9 @@
 //! Random nests over rows of different lengths, whose elements are computed with what was computed of their row: as the interpreter gives it,
 //! and to the bit what the plan says, on any number of threads.
 
-mod common;
-
 use std::{fmt::Write, num::NonZeroUsize};
 
-use common::plan_of;
+use crate::common::plan_of;
 use fusebox::{Options, compile_program};
 use fusebox_interp::{run, run_plan};
 use fusebox_ir::{Array, Constant, Nested, Plan, Program, Scalar, SplitMix64, Value, text};

@@ -85,7 +85,7 @@ fn the_same_is_made_every_time() {
     let this = std::env::current_exe().expect("this test has a file");
     let other = std::thread::spawn(|| {
         Command::new(this)
-            .args(["worker", "--exact", "--nocapture"])
+            .args(["repeatable::worker", "--exact", "--nocapture"])
             .env(WORKER, "1")
             .output()
             .expect("this test runs again")

@@ -55,7 +55,7 @@ fn check(ways: &dyn Ways, test: &str, count: u64, least: usize, config: &Config)
         let of_small = fault(ways, &small, seed, config, &mut unused).unwrap_or_default();
         let given: Vec<String> = inputs(&small, seed, config).iter().map(|value| format!("{value:?}")).collect();
         report += &format!(
-            "\n{times} times, first seed {seed} (FUSEBOX_SEED={seed} cargo test -p {} --test generated {test}):\n\
+            "\n{times} times, first seed {seed} (FUSEBOX_SEED={seed} cargo test -p {} --test all {test}):\n\
              {of_small}\n{small}\n{}\n",
             ways.package(),
             given.join("\n")

@@ -50,7 +50,7 @@ fn check(ways: &dyn Ways, test: &str, count: u64, least: usize, shape: Shape) {
         let plan = generate(seed, shape).plan;
         let package = ways.package();
         report += &format!(
-            "\n{times} times (FUSEBOX_SEED={seed} cargo test -p {package} --test kernels {test}): {fault}\n{plan}\n"
+            "\n{times} times (FUSEBOX_SEED={seed} cargo test -p {package} --test all {test}): {fault}\n{plan}\n"
         );
     }
     println!("{test}: {tally:?}");

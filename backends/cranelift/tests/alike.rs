@@ -1,8 +1,6 @@
 //! Kernels of one plan that are the same code share it, and tell their own failures.
 
-mod common;
-
-use common::{backends, check, compiled, interpreted, plan, run};
+use crate::common::{backends, check, compiled, interpreted, plan, run};
 use fusebox_backend::BackendError;
 use fusebox_ir::Array;
 

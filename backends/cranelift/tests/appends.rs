@@ -1,8 +1,6 @@
 //! Appends of gangs: by stores with masks and as whole vectors, in rows with a masked rest, of every size of elements.
 
-mod common;
-
-use common::{Random, changed, every_schedule, plan};
+use crate::common::{Random, changed, every_schedule, plan};
 use fusebox_ir::{Array, ElementType, KernelArrayId};
 use fusebox_schedule::Preferences;
 

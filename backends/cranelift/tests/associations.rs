@@ -1,5 +1,5 @@
 //! Every association on the CPU: at any number of threads, in gangs or one by one.
 
-mod common;
+use crate::common;
 
 fusebox_conformance::associations!(common::Cpu);

@@ -1,8 +1,6 @@
 //! Launches that need nothing of each other, at once.
 
-mod common;
-
-use common::{Random, compiled, interpreted, plan, same_bits};
+use crate::common::{Random, compiled, interpreted, plan, same_bits};
 use fusebox_backend::{BackendError, profiled};
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Array, ElementType, Fault, Plan, Step, analysis::IndependentLaunches};
@@ -118,7 +116,7 @@ fn the_first_failure_in_order_is_told() {
 }
 
 /// Not a test: prints how long a run of four kernels takes on two threads, one after the other and at once. By
-/// `cargo test -p fusebox-cranelift --test at_once -- --ignored --nocapture`.
+/// `cargo test -p fusebox-cranelift --test all at_once -- --ignored --nocapture`.
 #[test]
 #[ignore = "prints times"]
 fn how_long_it_takes() {

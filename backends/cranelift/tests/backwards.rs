@@ -1,8 +1,6 @@
 //! Scans from the right, whose gangs lie in memory in the other order.
 
-mod common;
-
-use common::{Random, check};
+use crate::common::{Random, check};
 use fusebox_ir::ElementType;
 
 #[test]

@@ -1,8 +1,6 @@
 //! Reduces with one accumulator, where their association fixes no bit: exact functions, and choices of one of both operands.
 
-mod common;
-
-use common::{Random, every_schedule, plan};
+use crate::common::{Random, every_schedule, plan};
 use fusebox_ir::{
     Action, Array,
     ElementType::{F32, I32},

@@ -1,10 +1,8 @@
 //! How much code kernels are made of. Compile time grows with it; it is counted and not timed, and the machine at hand plays no part.
 
-mod common;
-
 use std::fmt::Write as _;
 
-use common::{check, compiled, plan};
+use crate::common::{check, compiled, plan};
 use fusebox_cranelift::{Config, Cranelift, Features};
 use fusebox_ir::Array;
 

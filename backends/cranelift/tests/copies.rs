@@ -1,8 +1,6 @@
 //! Scatters of which each thread has a copy of the targets.
 
-mod common;
-
-use common::{Random, every_schedule, plan};
+use crate::common::{Random, every_schedule, plan};
 use fusebox_ir::{Array, ElementType};
 use fusebox_schedule::{Preferences, Schedule, Target, check, schedule};
 

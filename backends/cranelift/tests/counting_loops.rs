@@ -1,8 +1,6 @@
 //! Loops of scalar instructions that count: what they read is asked for before them where that can be, and errors are those of the interpreter.
 
-mod common;
-
-use common::check;
+use crate::common::check;
 use fusebox_ir::Array;
 
 /// Vectors of `n` elements, offsets of rows in them, and where loops begin and end.

@@ -1,9 +1,7 @@
 //! Divisions by one number: of floats by powers of two and others; of indices, in lanes beside each other, with divisors below and above the lanes of a gang, at the ends of
 //! `i64`, and by zero.
 
-mod common;
-
-use common::{Random, check};
+use crate::common::{Random, check};
 use fusebox_ir::{Array, ElementType};
 
 /// All divisions of `index` by `d`, beside each other.

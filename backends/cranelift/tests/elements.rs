@@ -1,8 +1,6 @@
 //! Memory that held elements of another type: whoever gets the value sees the type that the plan says, by whatever name.
 
-mod common;
-
-use common::{Random, check};
+use crate::common::{Random, check};
 use fusebox_ir::{Array, ElementType};
 
 /// Runs a function of a vector of floats, for lengths on both sides of a gang and of what the pool keeps.

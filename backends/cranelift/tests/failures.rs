@@ -1,5 +1,5 @@
 //! Errors on the CPU, from scalar code and from gangs.
 
-mod common;
+use crate::common;
 
 fusebox_conformance::failures!(common::Cpu);

@@ -1,8 +1,6 @@
 //! Innermost levels of few steps, which stand in a row, and panels: points and their nearest centres, sums of their coordinates.
 
-mod common;
-
-use common::{Random, check, every_schedule, plan};
+use crate::common::{Random, check, every_schedule, plan};
 use fusebox_ir::{Array, ElementType, Kernel};
 use fusebox_schedule::{Preferences, Schedule, Target, check as legal, schedule};
 

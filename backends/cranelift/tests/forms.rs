@@ -1,9 +1,7 @@
 //! Forms that depend on the features, on all there is to tell them apart: counts of bits, appends of narrow lanes, lanes moved up.
 //! Results are those of `fusebox_ir::primitive` and of the definition, for each set of features that this machine can run.
 
-mod common;
-
-use common::Random;
+use crate::common::Random;
 use fusebox_cranelift::{
     Block, Features,
     vector::{Append, Builder, Function, Memory, Op, Value},

@@ -1,8 +1,6 @@
 //! Golden programs on the CPU: to the bit what the interpreter of kernels gives, at any number of threads, in gangs or one by one.
 
-mod common;
-
-use common::{backends, same_bits};
+use crate::common::{self, backends, same_bits};
 use fusebox_ir::{Array, Property, Value, validate};
 
 #[test]

@@ -1,8 +1,6 @@
 //! Pieces of a level that run outside of the level around it.
 
-mod common;
-
-use common::{Random, changed, every_schedule, plan};
+use crate::common::{Random, changed, every_schedule, plan};
 use fusebox_ir::{Array, ElementType, Kernel};
 use fusebox_schedule::{Preferences, Schedule, Target, check as legal, schedule};
 

@@ -1,8 +1,6 @@
 //! Steps of a level that run at once: tiles of matrix products and of all pairs, in registers.
 
-mod common;
-
-use common::{PAIRS_OF_ROWS, Random, check, every_schedule, plan};
+use crate::common::{PAIRS_OF_ROWS, Random, check, every_schedule, plan};
 use fusebox_cranelift::{compile_scheduled, emit::Part};
 use fusebox_ir::{Array, ElementType, Kernel};
 use fusebox_schedule::{Preferences, Schedule, Target, check as legal, schedule};

@@ -1,5 +1,5 @@
 //! Random kernels on the CPU: at any number of threads, in gangs or one by one.
 
-mod common;
+use crate::common;
 
 fusebox_conformance::random_kernels!(common::Cpu);

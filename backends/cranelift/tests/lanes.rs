@@ -1,8 +1,6 @@
 //! Lanes that run one at a time: on threads each by itself, and large ones on all of them.
 
-mod common;
-
-use common::{Random, check, compiled, interpreted, plan, same_bits};
+use crate::common::{Random, check, compiled, interpreted, plan, same_bits};
 use fusebox_backend::Program;
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Array, ElementType, Plan};

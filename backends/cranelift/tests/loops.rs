@@ -1,8 +1,6 @@
 //! Scalar loops in gangs whose lanes make different numbers of turns: what the lanes that have left go on with is seen by nobody.
 
-mod common;
-
-use common::{Random, check};
+use crate::common::{Random, check};
 use fusebox_ir::{Array, ElementType};
 
 /// Turns of a walk through a table: lanes that have left would read outside of it, divide by zero, and never come to an end of the loop inside.

@@ -1,10 +1,8 @@
 //! Scatters whose elements are put aside: the bits, first failures and fallbacks are those of one thread.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Random, compiled, every_schedule, interpreted, plan, same_bits};
+use crate::common::{Random, compiled, every_schedule, interpreted, plan, same_bits};
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Action, Array, Plan};
 use fusebox_schedule::{Book, Form, Preferences, Schedule, Target, check, schedule};

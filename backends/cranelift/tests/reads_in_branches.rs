@@ -1,8 +1,6 @@
 //! What some elements alone read: of each type, with lanes that take no part at the ends of arrays, in every schedule; and errors of those that do.
 
-mod common;
-
-use common::{Random, check, every_schedule};
+use crate::common::{Random, check, every_schedule};
 use fusebox_ir::{
     Array, ElementType,
     ElementType::{Bool, F32, F64, I8, I32, I64, U16},

@@ -1,9 +1,7 @@
 //! Memory of runs: values written over others give the same bits on any number of threads, peaks are what the interpreter counts, and
 //! memory is used again.
 
-mod common;
-
-use common::{Random, backends, same_bits};
+use crate::common::{self, Random, backends, same_bits};
 use fusebox_backend::{BackendError, Program as _};
 use fusebox_cranelift::{Config, Cranelift, LoadedPlan};
 use fusebox_interp::run_plan;

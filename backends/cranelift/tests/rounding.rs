@@ -1,9 +1,7 @@
 //! Threads that flush subnormals or round otherwise get the same bits, and are left as they were.
 #![cfg(target_arch = "x86_64")]
 
-mod common;
-
-use common::{interpreted, plan, run, same_bits};
+use crate::common::{interpreted, plan, run, same_bits};
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::Array;
 

@@ -1,10 +1,8 @@
 //! Launches of rows that are done over one strip of rows after another: to the bit what launches in order give, and less memory.
 
-mod common;
-
 use std::{fmt::Write, sync::Arc};
 
-use common::{Random, check, compiled, interpreted, plan, same_bits};
+use crate::common::{Random, check, compiled, interpreted, plan, same_bits};
 use fusebox_backend::{BackendError, Program};
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Array, ElementType, Plan, analysis::RowSequences};

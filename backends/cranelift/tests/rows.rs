@@ -1,9 +1,7 @@
 //! Folds, maps and scans over rows of all lengths beside each other: very short ones, those around gangs, around the thresholds of rows and of
 //! ragged reduces, and around blocks; no rows, empty ones, and one with everything.
 
-mod common;
-
-use common::{Random, check, every_schedule};
+use crate::common::{Random, check, every_schedule};
 use fusebox_ir::{
     Array, ElementType,
     ElementType::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64},

@@ -1,8 +1,6 @@
 //! Scatters that put elements in runs, and scans of integers.
 
-mod common;
-
-use common::{Random, every_schedule, interpreted, plan};
+use crate::common::{self, Random, every_schedule, interpreted, plan};
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{
     Action, Array, ElementType, Kernel,

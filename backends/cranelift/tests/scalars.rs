@@ -1,5 +1,5 @@
 //! Every scalar function on the CPU, one by one and in gangs.
 
-mod common;
+use crate::common;
 
 fusebox_conformance::scalars!(common::Cpu);

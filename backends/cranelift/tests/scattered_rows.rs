@@ -1,8 +1,6 @@
 //! Rows that are combined into rows: the elements of a gang go to targets that lie side by side, all at once.
 
-mod common;
-
-use common::{Random, changed, check, every_schedule, plan};
+use crate::common::{Random, changed, check, every_schedule, plan};
 use fusebox_ir::{
     Action, Array, ElementType,
     analysis::kernels::{AcrossLanes, Lanes},

@@ -2,11 +2,9 @@
 //!
 //! `FUSEBOX_SEED=N` runs one seed, `FUSEBOX_SCHEDULES=N` that many instead of those the test names, `FUSEBOX_QUICK=1` a tenth.
 
-mod common;
-
 use std::{collections::BTreeMap, sync::Arc};
 
-use common::{Random, by_hand};
+use crate::common::{self, Random, by_hand};
 use fusebox_backend::{BackendError, profiled};
 use fusebox_conformance::edited;
 use fusebox_conformance::kernels::{Generated, Shape, generate};

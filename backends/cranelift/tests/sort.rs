@@ -1,5 +1,5 @@
 //! Sorts on the CPU, on one thread and on many.
 
-mod common;
+use crate::common;
 
 fusebox_conformance::sorts!(common::Cpu);

@@ -1,8 +1,6 @@
 //! Loops of stencils, of which several turns are done over one strip of rows after another.
 
-mod common;
-
-use common::{Random, check, compiled, interpreted, plan, same_bits};
+use crate::common::{Random, check, compiled, interpreted, plan, same_bits};
 use fusebox_backend::profiled;
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{

@@ -1,8 +1,6 @@
 //! Rows of several points that are folded together: of every type, with what differs between points, around gangs and the thresholds of rows.
 
-mod common;
-
-use common::{PAIRS_OF_ROWS, Random, changed, every_schedule, plan};
+use crate::common::{PAIRS_OF_ROWS, Random, changed, every_schedule, plan};
 use fusebox_ir::{
     Array, ElementType,
     ElementType::{F32, F64, I32, I64, U32, U64},

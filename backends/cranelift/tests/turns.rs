@@ -1,8 +1,6 @@
 //! Folds and scans of the same elements in one kernel: what they share, and where their accumulators are, changes no bit.
 
-mod common;
-
-use common::{Random, SIZES, by_hand::ByHand, check_plan};
+use crate::common::{Random, SIZES, by_hand::ByHand, check_plan};
 use fusebox_ir::{
     Array, Binary,
     ElementType::{self, F32, F64, I64, U8},

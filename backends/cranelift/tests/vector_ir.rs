@@ -1,10 +1,8 @@
 //! What the innermost loops over gangs look like: schedules to be read, and loads and stores that can be counted.
 
-mod common;
-
 use std::{collections::HashMap, fmt::Write as _};
 
-use common::by_hand::{self, ByHand};
+use crate::common::by_hand::{self, ByHand};
 use fusebox_cranelift::{
     compile_kernel,
     emit::Part,

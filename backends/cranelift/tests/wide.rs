@@ -5,13 +5,12 @@
 //!
 //! `FUSEBOX_SEED=N` runs one seed, `FUSEBOX_FUNCTIONS=N` that many.
 
-mod common;
 #[path = "../../wide/tests/decoded/mod.rs"]
 mod decoded;
-mod functions;
 
+use crate::common;
+use crate::functions::{function, run};
 use decoded::decoded;
-use functions::{function, run};
 use fusebox_cranelift::{Block, Config, Cranelift, Features, vector::Function};
 use fusebox_ir::{Array, Plan, Value};
 use fusebox_wide::{Code, Refusal, compile};

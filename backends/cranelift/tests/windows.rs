@@ -1,8 +1,6 @@
 //! Panels of gangs that are windows: what a gang loads for all steps of the level around is copied once, outside of it.
 
-mod common;
-
-use common::{Random, changed, check, every_schedule, plan};
+use crate::common::{Random, changed, check, every_schedule, plan};
 use fusebox_ir::{
     Array, ElementType,
     ElementType::{F16, F32, F64, I32, I64},

@@ -1,8 +1,6 @@
 //! Indices that wrap around on the way: what looks inside by signs or at both ends of a gang is not.
 
-mod common;
-
-use common::check;
+use crate::common::{self, check};
 use fusebox_cranelift::compile_kernel;
 use fusebox_ir::Array;
 

@@ -1,5 +1,5 @@
 //! Every association on the simulator.
 
-mod common;
+use crate::common;
 
 fusebox_conformance::associations!(common::Simulated);

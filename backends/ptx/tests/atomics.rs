@@ -1,8 +1,6 @@
 //! Many threads that combine into few cells: every type and every function that has no order.
 
-mod common;
-
-use common::{Random, check, interpreted, plan, proved, run, same_bits, simulator};
+use crate::common::{Random, check, interpreted, plan, proved, run, same_bits, simulator};
 use fusebox_ir::{Array, ElementType};
 
 /// The functions that are known to commute and not to round, of each type.

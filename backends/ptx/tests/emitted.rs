@@ -1,6 +1,6 @@
 //! Every kernel of the golden programs has PTX, on every target.
 
-mod common;
+use crate::common;
 
 use fusebox_ptx::{Positions, emit_scheduled};
 use fusebox_schedule::{Preferences, Target, schedule};

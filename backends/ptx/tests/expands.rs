@@ -1,8 +1,6 @@
 //! Expands whose elements go to targets: elements with few and with very many, to the bit, and shared by threads, warps and the grid.
 
-mod common;
-
-use common::{Random, check, plan, rescheduled};
+use crate::common::{Random, check, plan, rescheduled};
 use fusebox_ir::{Array, ElementType};
 
 /// Element j of source element i goes to a target; some go nowhere.

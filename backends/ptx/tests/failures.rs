@@ -1,5 +1,5 @@
 //! Errors on the simulator, by whatever threads find them.
 
-mod common;
+use crate::common;
 
 fusebox_conformance::failures!(common::Simulated);

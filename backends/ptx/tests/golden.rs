@@ -1,6 +1,6 @@
 //! Golden programs on the simulator: to the bit what the interpreter of kernels gives.
 
-mod common;
+use crate::common;
 
 use fusebox_ir::{Array, Value};
 

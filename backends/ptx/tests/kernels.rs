@@ -1,5 +1,5 @@
 //! Random kernels on the simulator, whatever the order of blocks and warps.
 
-mod common;
+use crate::common;
 
 fusebox_conformance::random_kernels!(common::Simulated);

@@ -1,11 +1,10 @@
 //! Runs on a device that does work as late as it may: what has to be waited for is waited for, also where memory is short and several runs
 //! are under way.
 
-mod common;
 #[path = "common/late.rs"]
 mod device;
 
-use common::{golden_plans, interpreted, plan, proved, same_bits};
+use crate::common::{golden_plans, interpreted, plan, proved, same_bits};
 use device::Late;
 use fusebox_backend::{BackendError, DeviceArray, Program, Statistics, device_memory::Remote as _, start};
 use fusebox_conformance::{Random, Way, Ways};

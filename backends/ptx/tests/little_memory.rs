@@ -1,8 +1,6 @@
 //! Random programs on a simulated device with as little memory as they run in, twice, on arrays that stay there.
 
-mod common;
-
-use common::proved;
+use crate::common::proved;
 use fusebox_backend::{BackendError, DeviceArray, Program, Statistics};
 use fusebox_conformance::{Way, Ways};
 use fusebox_ir::{Array, Fault, Plan, RunError};

@@ -1,8 +1,6 @@
 //! Positions of 64 bits, as arrays of 2^31 elements need them, in smaller arrays.
 
-mod common;
-
-use common::{golden_plans, interpreted, proved, same_bits, simulator};
+use crate::common::{golden_plans, interpreted, proved, same_bits, simulator};
 use fusebox_ir::{Array, Value};
 
 /// Programs whose kernels have short positions elsewhere have long ones here, with the same bits.

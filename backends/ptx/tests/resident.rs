@@ -1,8 +1,6 @@
 //! Arrays that stay on a device, scalars that stay on the host: what is copied when, on a simulated one.
 
-mod common;
-
-use common::{Random, interpreted, plan, proved, same_bits, simulator};
+use crate::common::{Random, interpreted, plan, proved, same_bits, simulator};
 use fusebox_backend::{DeviceArray, Program, start};
 use fusebox_ir::{Array, ElementType};
 use fusebox_ptx::{

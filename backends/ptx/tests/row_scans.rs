@@ -1,8 +1,6 @@
 //! Scans of rows by the threads of warps: to the bit, with what is read of memory.
 
-mod common;
-
-use common::{Random, carried_out, check, form, plan, simulator};
+use crate::common::{Random, carried_out, check, form, plan, simulator};
 use fusebox_ir::{Array, ElementType};
 
 fn scan(ty: ElementType, scan: &str) -> String {

@@ -1,8 +1,6 @@
 //! Rows of different lengths: threads for short ones, warps for long ones, to the bit, with every element read once.
 
-mod common;
-
-use common::{Random, SMVM, check, plan, rescheduled};
+use crate::common::{Random, SMVM, check, plan, rescheduled};
 use fusebox_ir::{Array, ElementType};
 
 /// The arguments of [`SMVM`], for rows of these lengths.

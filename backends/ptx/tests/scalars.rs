@@ -1,5 +1,5 @@
 //! Every scalar function on the simulator.
 
-mod common;
+use crate::common;
 
 fusebox_conformance::scalars!(common::Simulated);

@@ -2,11 +2,9 @@
 //!
 //! `FUSEBOX_SEED=N` runs one seed, `FUSEBOX_SCHEDULES=N` that many instead of those the test names.
 
-mod common;
-
 use std::{collections::BTreeMap, sync::Arc};
 
-use common::{Random, SMVM, interpreted, plan, proved, same_bits, simulator};
+use crate::common::{Random, SMVM, interpreted, plan, proved, same_bits, simulator};
 use fusebox_backend::BackendError;
 use fusebox_conformance::{
     edited,

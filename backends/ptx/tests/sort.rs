@@ -1,8 +1,6 @@
 //! Sorts on the simulator: in blocks, and by digits with look-back.
 
-mod common;
-
-use common::{Random, interpreted, plan, proved, same_bits, simulator};
+use crate::common::{self, Random, interpreted, plan, proved, same_bits, simulator};
 use fusebox_ir::{Array, ElementType};
 
 fusebox_conformance::sorts!(common::Simulated);

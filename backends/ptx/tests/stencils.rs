@@ -1,8 +1,6 @@
 //! Stencils through shared memory: to the bit, with every boundary, and what is read of memory.
 
-mod common;
-
-use common::{Random, check, form, plan, taken};
+use crate::common::{Random, check, form, plan, taken};
 use fusebox_ir::{Array, ElementType};
 
 /// The sum of a cross of five, with a boundary.

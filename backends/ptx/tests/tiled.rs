@@ -1,8 +1,6 @@
 //! Tiles of points with what they read in shared memory: products and transposes.
 
-mod common;
-
-use common::{Random, check, form, plan, taken};
+use crate::common::{Random, check, form, plan, taken};
 use fusebox_ir::{Array, ElementType};
 
 /// The product of matrices of a type.

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use fusebox_clustering::{Config, Edge, Graph, Kind, Method, Objective, SolverChoice, Source, Status, cluster_graph};
 
-mod graphs;
-
-use graphs::graph;
+use crate::graphs::graph;
 
 /// Of a node in a cluster: orders of reading and making, classes inside of what is read and made.
 #[derive(Clone, Copy, PartialEq)]
@@ -340,7 +338,7 @@ fn microlp_finds_the_best_of_all_divisions() {
     agrees(250..330, 6, SolverChoice::Microlp);
 }
 
-/// `cargo test --release -p fusebox-clustering --test brute -- --ignored`
+/// `cargo test --release -p fusebox-clustering --test all brute -- --ignored`
 #[test]
 #[ignore = "minutes: more and larger graphs"]
 fn more_divisions() {

@@ -1,11 +1,9 @@
 //! Which solver proves clusters the best does not matter: of several that are equally good, all give the same.
 #![cfg(feature = "highs")]
 
-mod graphs;
-
+use crate::graphs::graph;
 use fusebox_clustering::{Config, SolverChoice, Status, cluster, cluster_graph};
 use fusebox_ir::generate;
-use graphs::graph;
 
 fn with(solver: SolverChoice, always_solve: bool) -> Config {
     Config { solver, always_solve, ..Config::default() }

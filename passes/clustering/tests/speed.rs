@@ -1,4 +1,4 @@
-//! How long clustering takes. Run alone, optimised: `cargo test --release -p fusebox-clustering --test speed -- --ignored --nocapture`;
+//! How long clustering takes. Run alone, optimised: `cargo test --release -p fusebox-clustering --test all speed -- --ignored --nocapture`;
 //! with `FUSEBOX_SOLVER=microlp` the solver in Rust is measured.
 
 use std::{collections::HashSet, time::Instant};

@@ -1,9 +1,7 @@
 //! What fused pairs make equal is stated to the solver: it has less to try.
 
-mod graphs;
-
+use crate::graphs::graph;
 use fusebox_clustering::{Config, SolverChoice, Status, cluster_graph};
-use graphs::graph;
 
 /// Graphs with scans both ways and folds of several dimensions, by seed and size. What a solver has to try is the same on every machine.
 ///

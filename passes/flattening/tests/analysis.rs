@@ -1,8 +1,6 @@
 //! What the analysis says of small programs, one for each thing that it has to get right.
 
-mod common;
-
-use common::{check, vector};
+use crate::common::{check, vector};
 use fusebox_flattening::{
     Config, Flattening,
     analysis::{explain, regularity, shapes},

@@ -1,8 +1,6 @@
 //! Arrays of arrays through branches and loops, and out of arrays of arrays of arrays.
 
-mod common;
-
-use common::{check, flat, vector};
+use crate::common::{self, check, flat, vector};
 use fusebox_flattening::{Config, Flattening, flatten};
 use fusebox_interp::run;
 use fusebox_ir::{Array, Nested, Value, text};

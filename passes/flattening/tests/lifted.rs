@@ -1,8 +1,6 @@
 //! What small programs become: flat text, and how many descriptors it has.
 
-mod common;
-
-use common::{check, flat, vector};
+use crate::common::{self, check, flat, vector};
 use fusebox_flattening::{Config, Flattening, flatten};
 use fusebox_ir::{Array, ArrayOp, Block, Nested, Part, Program, Value, text};
 

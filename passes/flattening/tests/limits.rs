@@ -1,10 +1,8 @@
 //! Deep and long programs are lifted in time that grows as they do; what is not lifted is refused in words.
 
-mod common;
-
 use std::{fmt::Write, time::Instant};
 
-use common::check;
+use crate::common::check;
 use fusebox_flattening::{Config, Error, flatten, streams_in_memory};
 use fusebox_ir::{Array, Program, Value, text, validate};
 

@@ -1,8 +1,6 @@
 //! Flat programs mean what the nested ones do: generated programs, on the interpreter.
 
-mod common;
-
-use common::{check, flat_inputs, same};
+use crate::common::{self, check, flat_inputs, same};
 use fusebox_flattening::{Config, Flattening, flatten};
 use fusebox_interp::run;
 use fusebox_ir::{
@@ -101,7 +99,7 @@ fn what_is_computed_in_lanes_may_be_the_same_in_all() {
     check_all(10_774..10_775, &Config::of(Flattening::Regular));
 }
 
-/// By `cargo test -p fusebox-flattening --test meaning -- --ignored`.
+/// By `cargo test -p fusebox-flattening --test all meaning -- --ignored`.
 #[test]
 #[ignore = "takes minutes"]
 fn many_flat_programs_mean_what_nested_ones_do() {
@@ -158,7 +156,7 @@ fn what_fails_in_a_lane_fails_when_flat_and_nothing_else_does() {
     assert!(failed > 8 && lost * 4 < failed && early <= 1, "{failed} failed, {lost} lost, {early} too early");
 }
 
-/// By `cargo test -p fusebox-flattening --test meaning -- --ignored`.
+/// By `cargo test -p fusebox-flattening --test all meaning -- --ignored`.
 #[test]
 #[ignore = "takes minutes"]
 fn of_many_programs_few_errors_are_lost() {

@@ -1,8 +1,6 @@
 //! Branches and loops of scalars in lanes are scalar code; others, and those outside of lanes, are not.
 
-mod common;
-
-use common::{flat, vector};
+use crate::common::{flat, vector};
 use fusebox_ir::Array;
 
 #[test]

@@ -1,8 +1,6 @@
 //! Laws of descriptors: what offsets, lanes and indices are, against lists of lists.
 
-mod common;
-
-use common::vector;
+use crate::common::{self, vector};
 use fusebox_flattening::{Config, Flattening, flatten};
 use fusebox_interp::run;
 use fusebox_ir::{Value, text};

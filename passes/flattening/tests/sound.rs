@@ -225,7 +225,7 @@ fn what_is_said_of_shapes_and_lanes_holds_when_programs_run() {
     assert!(check_all(0..2_000) > 2_000);
 }
 
-/// By `cargo test -p fusebox-flattening --test sound -- --ignored`.
+/// By `cargo test -p fusebox-flattening --test all sound -- --ignored`.
 #[test]
 #[ignore = "takes minutes"]
 fn what_is_said_of_shapes_and_lanes_holds_for_many_programs() {

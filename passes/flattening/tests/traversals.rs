@@ -1,8 +1,6 @@
 //! Traversals in lanes and of arrays of arrays: each sink, over elements of equal extents and of others, against the interpreter.
 
-mod common;
-
-use common::{check, flat, flat_inputs, vector};
+use crate::common::{check, flat, flat_inputs, vector};
 use fusebox_flattening::{Config, Flattening, flatten};
 use fusebox_ir::{Array, Nested, Program, Value, text};
 

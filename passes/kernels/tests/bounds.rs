@@ -1,12 +1,10 @@
 //! Indices that lowering leaves unchecked are inside: whatever numbers there are, those near the ends of `i64` too. The interpreter of plans
 //! looks at every access, and calls it a broken plan where an unchecked one is outside.
 
-mod strict;
-
+use crate::strict::lower;
 use fusebox_interp::{Error, run_plan};
 use fusebox_ir::{Action, Array, Plan, Value, text};
 use fusebox_kernels::Config;
-use strict::lower;
 
 fn plan(index: &str) -> Plan {
     let source = format!(

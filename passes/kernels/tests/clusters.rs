@@ -1,11 +1,9 @@
 //! Clusters: one kernel each, that means what its operations mean.
 
-mod strict;
-
+use crate::strict::lower;
 use fusebox_interp::{Counts, run, run_plan};
 use fusebox_ir::{Array, Plan, Program, Property, Value, text, validate, validate_plan};
 use fusebox_kernels::{Config, Error};
-use strict::lower;
 
 fn parsed(source: &str) -> Program {
     let program = text::parse(source).unwrap_or_else(|error| panic!("{error}\n{source}"));

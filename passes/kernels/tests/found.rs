@@ -1,11 +1,9 @@
 //! Programs that random search found to be lowered wrongly once.
 
-mod strict;
-
+use crate::strict::lower;
 use fusebox_interp::{run, run_plan};
 use fusebox_ir::{Array, Value, text, validate, validate_plan};
 use fusebox_kernels::Config;
-use strict::lower;
 
 /// Plan and program give the same.
 fn agrees(source: &str, inputs: &[Value]) {

@@ -1,15 +1,13 @@
 //! Golden programs as plans: run by the interpreter of kernels, they give what the interpreter of programs gives.
 
-mod strict;
-
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
+use crate::strict::lower;
 use fusebox_ir::{Array, ElementType, Program, Value, text};
 use fusebox_kernels::{Config, Error};
-use strict::lower;
 
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden")

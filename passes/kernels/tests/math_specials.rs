@@ -1,10 +1,8 @@
 //! Values that standards fix: IEEE 754-2019 §9.2.1, and C (Annex F) where it says more; exactly, signs of zeros included.
 
-mod math_lanes;
-
+use crate::math_lanes::{self, LANES, Lanes, Machine, binary, unary};
 use fusebox_ir::{Binary, Constant, ElementType, LambdaBuilder, Place, ScalarOp, ScalarOperand, Unary, primitive};
 use fusebox_kernels::math;
-use math_lanes::{LANES, Lanes, Machine, binary, unary};
 
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;

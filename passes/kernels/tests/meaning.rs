@@ -1,11 +1,9 @@
 //! Plans mean what their programs mean: the same results, the same errors, and no error that the program does not have.
 
-mod strict;
-
+use crate::strict::lower;
 use fusebox_interp::Error;
 use fusebox_ir::{Array, Plan, Program, RunError, Value, text, validate_plan};
 use fusebox_kernels::Config;
-use strict::lower;
 
 fn parsed(source: &str) -> Program {
     let program = text::parse(source).unwrap_or_else(|error| panic!("{error}\n{source}"));

@@ -1,10 +1,8 @@
 //! Every operation at several ranks and every element type: plans give what programs give.
 
-mod strict;
-
+use crate::strict::lower;
 use fusebox_ir::{Array, ElementType, Value, text, validate_plan};
 use fusebox_kernels::Config;
-use strict::lower;
 
 const SIZES: [i64; 7] = [0, 1, 3, 64, 65, 200, 4100];
 

@@ -1,10 +1,8 @@
 //! The plan of one program for each operation, as text.
 
-mod strict;
-
+use crate::strict::lower;
 use fusebox_ir::text;
 use fusebox_kernels::{Config, Error};
-use strict::lower;
 
 fn plan(source: &str) -> String {
     let program = text::parse(source).unwrap_or_else(|error| panic!("{error}\n{source}"));

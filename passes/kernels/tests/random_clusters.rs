@@ -2,8 +2,6 @@
 //!
 //! `FUSEBOX_SEED=N` runs one seed, `FUSEBOX_QUICK=1` a tenth of them, `FUSEBOX_PROGRAMS=N` as many as it says for each test.
 
-mod strict;
-
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     mem::{Discriminant, discriminant},
@@ -247,7 +245,7 @@ fn kind_of(error: &Error) -> Option<Discriminant<Fault>> {
 
 /// The kind of fault with which the plan of each operation by itself fails, if it does.
 fn fails_apart(program: &Program, given: &[Value]) -> Option<Option<Discriminant<Fault>>> {
-    let (plan, _) = strict::lower(program, &fusebox_kernels::Config::default()).ok()?;
+    let (plan, _) = crate::strict::lower(program, &fusebox_kernels::Config::default()).ok()?;
     run_plan(&plan, given).err().map(|error| kind_of(&error))
 }
 

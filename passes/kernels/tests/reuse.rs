@@ -1,7 +1,6 @@
 //! Memory of plans: what is written over what, and how many bytes are live at most.
 
-mod strict;
-
+use crate::strict::lower;
 use fusebox_interp::Counts;
 use fusebox_ir::{
     Array, Plan, Program, Step, Value,
@@ -9,7 +8,6 @@ use fusebox_ir::{
     text, validate_plan,
 };
 use fusebox_kernels::Config;
-use strict::lower;
 
 fn plan_of(program: &Program) -> Plan {
     let (plan, _) = lower(program, &Config::default()).unwrap_or_else(|error| panic!("{error}\n{program}"));

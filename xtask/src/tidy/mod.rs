@@ -6,6 +6,7 @@ mod features;
 mod length;
 mod snapshots;
 mod source;
+mod test_files;
 mod unsafe_code;
 mod words;
 
@@ -66,6 +67,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     findings.extend(words::check(&files));
     findings.extend(unsafe_code::check(&files));
     findings.extend(snapshots::check(&files));
+    findings.extend(test_files::check(&packages, &files));
     findings.sort_by_key(|finding| finding.warning);
     for finding in &findings {
         println!("{finding}");
