@@ -70,6 +70,8 @@ pub struct Config {
     pub strip_bytes: usize,
     /// From how many bytes an array of a lane is made by all threads: its lane is left until the others are done.
     pub lane_bytes: usize,
+    /// After how many runs a plan whose launches are small gets code that runs all of them in one call; 0: never.
+    pub script_from_runs: u32,
     /// Schedules that some kernels are run by, and strips, which count more than the two numbers above. One for 16 bytes (`sse`) alone keeps its kernel from code for longer vectors: on a machine with AVX-512 those
     /// of `avx512` count, else those of `avx2`.
     pub schedules: Arc<Book>,
@@ -89,6 +91,7 @@ impl Default for Config {
             strips_from_bytes: Strips::FROM as usize,
             strip_bytes: 0,
             lane_bytes: 1 << 20,
+            script_from_runs: 8,
             schedules: Arc::default(),
         }
     }
@@ -120,6 +123,7 @@ pub(crate) struct Shared {
     pub(crate) strips_from_bytes: usize,
     pub(crate) strip_bytes: usize,
     pub(crate) lane_bytes: usize,
+    pub(crate) script_from_runs: u32,
     pub(crate) sorts: Sorts,
     /// What threads need to run lanes, of runs that are over.
     pub(crate) lanes: Mutex<Vec<lanes::Worker>>,
@@ -182,6 +186,7 @@ impl Cranelift {
             strips_from_bytes,
             strip_bytes,
             lane_bytes: config.lane_bytes,
+            script_from_runs: config.script_from_runs,
             sorts: config.schedules.sorts().unwrap_or(Sorts::USUAL),
             lanes: Mutex::default(),
             lanes_stopped: AtomicUsize::new(0),

@@ -17,7 +17,7 @@ use crate::{
     beside::Beside,
     code_memory::{CodeMemory, DefinedFunction},
     kernel::ScheduledKernel,
-    lanes::Scripts,
+    lanes::{Scripts, SmallPlan},
     launch::strips,
     loaded_kernel::{LoadedKernel, LoadedVersion, OneRow},
     machine::Cpu,
@@ -34,6 +34,8 @@ pub struct LoadedPlan {
     sequences: Arc<RowSequences>,
     independent: Arc<IndependentLaunches>,
     scripts: Arc<Scripts>,
+    /// For runs in which all of the plan is small.
+    small: Arc<SmallPlan>,
     shared: Arc<Shared>,
     /// Owns what the kernels point to.
     memory: Arc<CodeMemory>,
@@ -94,6 +96,7 @@ impl LoadedPlan {
             sequences,
             independent,
             scripts,
+            small: Arc::default(),
             shared,
             memory: Arc::new(memory),
             codes,
@@ -117,6 +120,11 @@ impl LoadedPlan {
         self.scripts.len()
     }
 
+    /// Whether the plan has code that runs all of its launches in one call, where they are small ([`Config::script_from_runs`](crate::Config)).
+    pub fn has_script(&self) -> bool {
+        self.small.has_code()
+    }
+
     /// How many lanes of all plans of the backend stopped in the code of their script so far, as they fail or are large, and were run as plans are.
     pub fn lanes_stopped(&self) -> usize {
         self.shared.lanes_stopped.load(Ordering::Relaxed)
@@ -135,6 +143,7 @@ impl LoadedPlan {
             sequences,
             independent,
             scripts,
+            small: self.small.clone(),
             shared,
             memory,
             codes: self.codes,
@@ -161,10 +170,6 @@ impl Program for LoadedPlan {
         let _rounding = Rounding::defaults();
         results.clear();
         let sizes = check_inputs(&self.plan, inputs)?;
-        let inputs = inputs.iter().map(|array| {
-            let extents = array.extents().iter().map(|&extent| extent as i64).collect();
-            Ok(Stored { buffer: array.clone(), element: array.element(), extents, scalar: None })
-        });
         let machine = Cpu {
             plan: &self.plan,
             kernels: &self.kernels,
@@ -177,6 +182,13 @@ impl Program for LoadedPlan {
             too_large: None,
             most: None,
         };
+        if let Some(statistics) = self.small.run(&machine, &sizes, inputs, results) {
+            return Ok(statistics);
+        }
+        let inputs = inputs.iter().map(|array| {
+            let extents = array.extents().iter().map(|&extent| extent as i64).collect();
+            Ok(Stored { buffer: array.clone(), element: array.element(), extents, scalar: None })
+        });
         let mut values = lock(&self.spare).pop().unwrap_or_default();
         let ran = execute(&machine, &self.plan, &mut values, &sizes, inputs, |stored, output| {
             results.push(machine.handed_back(stored, &output.name)?);

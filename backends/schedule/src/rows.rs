@@ -2,7 +2,7 @@
 //! result. Rows of different lengths then cost nothing but their steps: no accumulator is in memory, and nothing is scalar code.
 
 use fusebox_ir::{
-    ALIGNMENT, Action, Association, DimBoundary, ElementType, Kernel, LevelOrder, ScatterOrder,
+    ALIGNMENT, Action, Association, ElementType, Kernel, LevelOrder, ScatterOrder,
     analysis::{algebra::identities, kernels::row_lengths},
     association::BLOCK,
 };
@@ -28,8 +28,8 @@ impl Nest {
 pub fn may_be_row(kernel: &Kernel, level: usize, (lanes, unroll): (u32, u32), most: Option<i64>) -> Result<(), String> {
     may_be_lanes(kernel, level, lanes).map_err(|why| format!("level {level} cannot be across {lanes} lanes: {why}"))?;
     let width = lanes.saturating_mul(unroll);
-    if level == 0 || kernel.levels[level].order == LevelOrder::Down {
-        return Err(format!("level {level} is no row: the remainder is masked in levels inside of others that run up"));
+    if kernel.levels[level].order == LevelOrder::Down {
+        return Err(format!("level {level} is no row: it runs down"));
     }
     if most.is_none_or(|most| most > BLOCK) {
         return Err(format!("level {level} is no row: it may have more than {BLOCK} steps"));
@@ -43,14 +43,12 @@ pub fn may_be_row(kernel: &Kernel, level: usize, (lanes, unroll): (u32, u32), mo
         }
         let of_reduce = |own: u32| own == width || own > width && most.is_some_and(|most| most <= i64::from(width));
         let fits = match &statement.action {
-            Action::Reduce { to, association: Association::Interleaved { lanes }, .. } => {
-                *to as usize == level && of_reduce(*lanes)
+            Action::Reduce { to, association: Association::Interleaved { lanes }, combine, .. } => {
+                // What ranges of the outermost level leave says nothing of whether there was an element.
+                let left = level > 0 || identities(combine).is_some();
+                *to as usize == level && of_reduce(*lanes) && left
             }
-            Action::Load { array, map, outside, .. } => {
-                let bytes = lanes as usize * kernel.arrays[array.index()].element.bytes();
-                let plain = outside.is_none() && map.dims.iter().all(|dim| dim.boundary == DimBoundary::None);
-                plain && bytes <= ALIGNMENT
-            }
+            Action::Load { array, .. } => lanes as usize * kernel.arrays[array.index()].element.bytes() <= ALIGNMENT,
             Action::Scalar(_) | Action::Check { .. } | Action::Store { .. } | Action::Append { .. } => true,
             Action::Reduce { .. } | Action::Scan { .. } | Action::Scatter { .. } => false,
         };

@@ -96,7 +96,7 @@ impl Emitter<'_> {
     }
 
     /// Whether no boundary applies to a dimension at the steps that run just now.
-    fn is_inside(&self, dim: &DimIndex) -> bool {
+    pub(super) fn is_inside(&self, dim: &DimIndex) -> bool {
         let own = self.inside.map(|level| self.kernel.levels[level].index.id);
         own.is_some_and(|own| dim.terms.iter().any(|&(_, id)| id == own))
     }
@@ -178,6 +178,19 @@ impl Emitter<'_> {
         self.b.select(beyond, back, remainder)
     }
 
+    /// What a boundary makes of the index along one dimension of a load.
+    pub(super) fn bounded_in(&mut self, array: KernelArrayId, map: &IndexMap, at: usize, index: Val) -> Result<Val> {
+        let (dim, declared) = (&map.dims[at], self.kernel.arrays[array.index()].extents[at]);
+        if self.is_inside(dim) {
+            return Ok(index);
+        }
+        if let Some(known) = self.bounded.iter().find(|known| known.0 == *dim && known.1 == declared) {
+            return Ok(known.2);
+        }
+        let (extent, once) = (self.extent(declared)?, self.wraps_once(dim, declared));
+        Ok(self.bounded(index, extent, dim.boundary, once))
+    }
+
     /// A load.
     pub(super) fn load(
         &mut self,
@@ -193,19 +206,11 @@ impl Emitter<'_> {
             let bounds = bounds.collect::<Vec<_>>();
             return self.load_or(array, &written, &bounds, outside);
         }
-        let index: Vec<Val> = (written.iter().zip(&extents))
-            .zip(&map.dims)
-            .enumerate()
-            .map(|(at, ((&index, &extent), dim))| {
-                let declared = self.kernel.arrays[array.index()].extents[at];
-                let known = self.bounded.iter().find(|known| known.0 == *dim && known.1 == declared);
-                let once = self.wraps_once(dim, declared);
-                if self.is_inside(dim) {
-                    return index;
-                }
-                known.map(|known| known.2).unwrap_or_else(|| self.bounded(index, extent, dim.boundary, once))
-            })
-            .collect();
+        if let Some(loaded) = self.load_clamped(array, map, &written, &extents)? {
+            return Ok(loaded);
+        }
+        let index: Vec<Val> =
+            (0..written.len()).map(|at| self.bounded_in(array, map, at, written[at])).collect::<Result<_>>()?;
         if map.checked {
             let kernel = self.kernel;
             let declared = &kernel.arrays[array.index()].extents;
@@ -249,7 +254,7 @@ impl Emitter<'_> {
     }
 
     /// How loads of an array may be moved: what is written over what is read changes while the kernel runs.
-    fn memory_of(&self, array: KernelArrayId, wanted: Memory) -> Memory {
+    pub(super) fn memory_of(&self, array: KernelArrayId, wanted: Memory) -> Memory {
         let arrays = &self.kernel.arrays;
         let read = arrays[array.index()].access == Access::Read;
         let stays = read && arrays.iter().all(|other| other.in_place_of != Some(array));

@@ -45,10 +45,9 @@ impl<'k> Emitter<'k> {
             self.nodes = nodes;
             return Ok(());
         }
-        if let [Node::Loop(each), ..] = nodes
-            && self.nest.is_row(kernel, each)
-        {
-            self.row(depth, inner, each, (from, to))?;
+        if let Some(each) = self.row_of(nodes) {
+            let bounds = self.bounds_of_row(depth, (from, to));
+            self.row(depth, inner, each, bounds)?;
             self.nodes = nodes;
             return Ok(());
         }

@@ -9,6 +9,7 @@ mod access;
 mod border;
 mod checks;
 mod choices;
+mod clamped;
 mod combine;
 mod counted;
 mod divide;
@@ -135,6 +136,8 @@ pub struct Emitter<'k> {
     remainder: Option<Value>,
     /// Whether taps along the level across lanes are known to be inside.
     interior: bool,
+    /// How many steps of the level across lanes are known to be before the gang that is emitted just now, and how many behind it.
+    around: (i64, i64),
     /// A level along which no boundary applies at the steps being emitted.
     inside: Option<usize>,
     locals: HashMap<LocalId, Val>,
@@ -218,6 +221,7 @@ pub fn emit(
         mask: None,
         remainder: None,
         interior: false,
+        around: (0, 0),
         inside: None,
         locals,
         used: used(kernel),

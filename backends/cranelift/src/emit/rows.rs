@@ -8,10 +8,11 @@
 use std::{collections::HashMap, ops::Range};
 
 use fusebox_ir::{Action, Association, Binary, ElementType, LevelOrder, LocalId};
-use fusebox_schedule::{By, Loop};
+use fusebox_schedule::{By, Loop, Node};
 
 use super::{
     Emitter, Result, Val,
+    clamped::as_wide,
     emitted_level::EmittedLevel,
     statement::reduce::{Maybe, Reduce},
 };
@@ -31,6 +32,17 @@ struct Gangs {
     states: usize,
 }
 
+/// Where a gang of a row is.
+#[derive(Clone, Copy)]
+struct GangPlace {
+    /// Its first step.
+    first: Value,
+    /// The lanes that take part; none: all.
+    mask: Option<Value>,
+    /// How many steps are known to be behind it.
+    behind: i64,
+}
+
 /// What the gangs of a row have combined, of one reduce.
 #[derive(Clone)]
 pub(super) struct Folded {
@@ -48,6 +60,24 @@ impl Gangs {
 }
 
 impl<'k> Emitter<'k> {
+    /// The loop over a row that these nodes are, whoever takes its shares.
+    pub(super) fn row_of(&self, nodes: &'k [Node]) -> Option<&'k Loop> {
+        match nodes {
+            [Node::Loop(each), ..] if each.by == By::Threads => self.row_of(&each.body),
+            [Node::Loop(each), ..] => self.nest.is_row(self.kernel, each).then_some(each),
+            _ => None,
+        }
+    }
+
+    /// From where to where a row goes: of the outermost level, the range that the caller says.
+    pub(super) fn bounds_of_row(&mut self, depth: usize, (from, to): (Value, Value)) -> (Value, Value) {
+        if depth > 0 || !self.part.is_ranged() {
+            return (from, to);
+        }
+        let (low, high) = self.range;
+        (self.b.add(from, low), self.b.add(from, high))
+    }
+
     /// The level `depth` around the statements `inner`, from its first index to the one behind its last, in gangs of which the last are masked.
     pub(super) fn row(&mut self, depth: usize, inner: Range<usize>, each: &'k Loop, bounds: (Value, Value)) -> Result {
         if self.lanes > 1 {
@@ -64,6 +94,11 @@ impl<'k> Emitter<'k> {
                 self.operation = self.kernel.operation(&self.kernel.statements[position]);
                 let lanes = self.b.lanes(total.0[0]);
                 let total = self.fold_registers(&reduce, vec![total], lanes)?;
+                if depth == 0 && self.part.is_body() {
+                    let start = self.range.0;
+                    self.leave_result(position, start, &total);
+                    continue;
+                }
                 self.at_step(step, position, |this| this.reduce_results(position, &reduce, total))?;
             }
         }
@@ -102,7 +137,9 @@ impl<'k> Emitter<'k> {
         let (least, most, width) = (self.least_steps(depth), self.most_steps(depth), gangs.width());
         let mask = self.row_mask_type(&row);
         // Accumulators that hold nothing take the first elements as they are.
-        let whole = |this: &mut Self, ahead| Ok((this.b.int(ahead), None));
+        let behind = |ahead: i64| width - ahead - i64::from(lanes);
+        let whole =
+            |this: &mut Self, ahead| Ok(GangPlace { first: this.b.int(ahead), mask: None, behind: behind(ahead) });
         // Without steps nothing is known of where elements would be.
         let masked = |this: &mut Self, ahead| this.gang_of_rest(mask, lanes, ahead, (zero, steps));
         if most.is_some_and(|most| most <= width) {
@@ -128,13 +165,25 @@ impl<'k> Emitter<'k> {
         let open = self.b.begin_loop(start, end, width, &self.states.clone());
         self.states.clone_from(&open.carried);
         let index = open.index;
-        self.row_iteration(&row, &gangs, |this, ahead| Ok((this.b.add_int(index, ahead), None)))?;
+        self.row_iteration(&row, &gangs, |this, ahead| {
+            Ok(GangPlace { first: this.b.add_int(index, ahead), mask: None, behind: behind(ahead) })
+        })?;
         let next = std::mem::take(&mut self.states);
         self.states = self.b.end_loop(open, next);
         let left = self.b.sub(steps, end);
-        self.where_more_than(left, 0, |this| {
-            this.row_iteration(&row, &gangs, |this, ahead| this.gang_of_rest(mask, lanes, ahead, (end, steps)))
-        })?;
+        let rest = |this: &mut Self, ahead| this.gang_of_rest(mask, lanes, ahead, (end, steps));
+        if depth > 0 {
+            self.where_more_than(left, 0, |this| this.row_iteration(&row, &gangs, rest))?;
+        } else {
+            // A kernel that is launched again and again has as many steps as before, so that each of these branches is foreseen.
+            for number in 0..count {
+                let ahead = number * lanes;
+                self.where_more_than(left, ahead, |this| {
+                    let place = rest(this, ahead.into())?;
+                    this.row_gang(&row, &gangs, place, number as usize)
+                })?;
+            }
+        }
         let states = self.states.split_off(gangs.states);
         let points = (0..gangs.points.len()).map(|point| self.folded(&gangs, &states, point));
         let folded = points.collect::<Result<Vec<_>>>()?;
@@ -149,16 +198,12 @@ impl<'k> Emitter<'k> {
         lanes: u32,
         ahead: i64,
         (start, steps): (Value, Value),
-    ) -> Result<(Value, Option<Value>)> {
+    ) -> Result<GangPlace> {
         // The last gang begins at the end of the row at most: behind that as much can be read as a gang has.
         let own = self.b.add_int(start, ahead);
         let own = if ahead == 0 { own } else { self.b.binary(Binary::Min, own, steps) };
         let left = self.b.sub(steps, own);
-        let lanes_left = self.b.int(lanes.into());
-        let left = if width == ElementType::I8 { self.b.binary(Binary::Min, left, lanes_left) } else { left };
-        let left = self.b.convert(width, left);
-        let iota = self.b.iota(width, lanes);
-        Ok((own, Some(self.b.less(iota, left))))
+        Ok(GangPlace { first: own, mask: Some(self.first_lanes(left, (width, lanes))), behind: 0 })
     }
 
     /// A type of lanes that is as wide as what is loaded: the mask then needs no other width.
@@ -169,12 +214,7 @@ impl<'k> Emitter<'k> {
             }
             _ => None,
         });
-        match bytes.max() {
-            Some(1) => ElementType::I8,
-            Some(2) => ElementType::I16,
-            Some(8) => ElementType::I64,
-            _ => ElementType::I32,
-        }
+        bytes.max().map_or(ElementType::I32, as_wide)
     }
 
     /// An iteration that is all of the row, with its gangs at these places: each point has its gangs one behind the other, and folds them then. What
@@ -183,7 +223,7 @@ impl<'k> Emitter<'k> {
         &mut self,
         row: &EmittedLevel,
         gangs: &Gangs,
-        places: &[(Value, Option<Value>)],
+        places: &[GangPlace],
     ) -> Result<Vec<Vec<Folded>>> {
         let mut folded = Vec::new();
         for point in 0..gangs.points.len() {
@@ -203,7 +243,7 @@ impl<'k> Emitter<'k> {
         &mut self,
         row: &EmittedLevel,
         gangs: &Gangs,
-        place: impl Fn(&mut Self, i64) -> Result<(Value, Option<Value>)>,
+        place: impl Fn(&mut Self, i64) -> Result<GangPlace>,
     ) -> Result {
         let points = gangs.points.len();
         for number in 0..gangs.count as usize {
@@ -216,14 +256,10 @@ impl<'k> Emitter<'k> {
     }
 
     /// One gang of an iteration, by its number: those of all points come before the next of the first one.
-    fn row_gang(
-        &mut self,
-        row: &EmittedLevel,
-        gangs: &Gangs,
-        (step, mask): (Value, Option<Value>),
-        number: usize,
-    ) -> Result {
-        self.mask = mask;
+    fn row_gang(&mut self, row: &EmittedLevel, gangs: &Gangs, place: GangPlace, number: usize) -> Result {
+        self.mask = place.mask;
+        let before = (number / gangs.points.len()) as i64 * i64::from(gangs.lanes);
+        let around = std::mem::replace(&mut self.around, (before, place.behind));
         self.locals.clone_from(&gangs.points[number % gangs.points.len()]);
         let own: usize = gangs.reduces.iter().map(|&position| self.reduce_or_total(position).states()).sum();
         let mut state = gangs.states + number * own;
@@ -231,8 +267,8 @@ impl<'k> Emitter<'k> {
             self.set_registers(position, Some(state));
             state += self.reduce_or_total(position).states();
         }
-        self.step(row, step, gangs.lanes)?;
-        self.mask = None;
+        self.step(row, place.first, gangs.lanes)?;
+        (self.mask, self.around) = (None, around);
         Ok(())
     }
 

@@ -1,7 +1,9 @@
 //! The arrays of a lane: where they are, how they are made and go.
 
+use fusebox_ir::Array;
+
 use super::{
-    frame::{ELEMENTS, PIECE, Result, Stop},
+    frame::{ELEMENTS, FREE, LIVE, PEAK, PIECE, Result, Stop},
     lane::LaneScript,
     memory::{NOWHERE, Place},
 };
@@ -17,17 +19,24 @@ impl LaneScript<'_> {
         }
         if let Some(source) = in_place_of {
             let place = self.place(source);
-            if self.memory.counts[place.piece] == 1
+            if self.memory.words[place.piece].count == 1
                 && place.elements as usize * self.script.arrays[source].width == bytes
             {
-                self.memory.counts[place.piece] = 2;
+                self.memory.words[place.piece].count = 2;
                 self.put(array, Place { elements, ..place });
                 return Ok(());
             }
         }
-        let (piece, address) = self.memory.piece(bytes)?;
-        self.memory.counts[piece] = 1;
-        self.say_counts();
+        let mut last = self.frame.get(FREE);
+        let found = self.memory.piece(bytes, &mut last);
+        self.frame.set(FREE, last);
+        let piece = found?;
+        (self.memory.words[piece].count, self.memory.words[piece].bytes) = (1, bytes as i64);
+        let live = self.frame.get(LIVE) + bytes as u64;
+        self.frame.set(LIVE, live);
+        self.frame.set(PEAK, live.max(self.frame.get(PEAK)));
+        let address = self.memory.words[piece].address;
+        self.say_pieces();
         if self.cleared {
             self.memory.bytes_mut(piece).fill(0);
         }
@@ -51,7 +60,7 @@ impl LaneScript<'_> {
         if place.address == 0 || !self.extents(to).eq(self.extents(from)) {
             return Err(Stop::Failed);
         }
-        if take && self.memory.counts[place.piece] == 1 {
+        if take && self.memory.words[place.piece].count == 1 {
             self.set_place(from, NOWHERE);
             self.put(to, place);
             return Ok(());
@@ -69,7 +78,7 @@ impl LaneScript<'_> {
         unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) }
     }
 
-    fn extents(&self, array: usize) -> impl Iterator<Item = u64> {
+    pub(super) fn extents(&self, array: usize) -> impl Iterator<Item = u64> {
         let ty = &self.script.arrays[array];
         let first = self.script.layout.extent(ty.first);
         (first..first + ty.extents.len()).map(|at| self.frame.get(at))
@@ -101,15 +110,30 @@ impl LaneScript<'_> {
         if piece == NOWHERE.piece {
             return;
         }
-        self.memory.counts[piece] -= 1;
-        if self.memory.counts[piece] == 0 {
-            self.memory.free.push(piece);
+        let words = &mut self.memory.words[piece];
+        words.count -= 1;
+        if words.count == 0 {
+            words.next = self.frame.get(FREE);
+            let live = self.frame.get(LIVE) - words.bytes as u64;
+            self.frame.set(FREE, piece as u64);
+            self.frame.set(LIVE, live);
         }
     }
 
-    /// The memory of an array that the lane made.
+    /// The memory of an array, of the lane or from outside.
     pub(super) fn bytes(&self, array: usize) -> Option<&[u8]> {
         let place = self.place(array);
-        self.memory.bytes(place.piece)?.get(..place.elements as usize * self.script.arrays[array].width)
+        let bytes = match self.outside(array) {
+            Some(outside) => outside.bytes(),
+            None => self.memory.bytes(place.piece)?,
+        };
+        bytes.get(..place.elements as usize * self.script.arrays[array].width)
+    }
+
+    /// What an array is a name of, if that is from outside.
+    pub(super) fn outside(&self, array: usize) -> Option<&Array> {
+        let place = self.place(array);
+        let outside = self.outside.iter().filter(|_| place.piece == NOWHERE.piece);
+        outside.into_iter().find(|own| own.bytes().as_ptr() as u64 == place.address)
     }
 }

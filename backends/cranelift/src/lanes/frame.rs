@@ -9,12 +9,21 @@ pub(super) const LANES: usize = 0;
 pub(super) const SCRATCH: usize = 1;
 /// The address of the error slot.
 pub(super) const SLOT: usize = 2;
-/// The address of how many arrays are in each piece of memory.
-pub(super) const COUNTS: usize = 3;
+/// The address of the table of pieces of memory.
+pub(super) const PIECES: usize = 3;
 /// Not 0 if somebody wants to know what launches take.
 pub(super) const TIMED: usize = 4;
+/// The piece of memory that was freed last, which names the one before; 0: none.
+pub(super) const FREE: usize = 5;
+/// From how many bytes on a helper makes an array.
+pub(super) const LIMIT: usize = 6;
+/// The estimate, a number of parts of a nanosecond as `f64`, from which on a launch of a plan is not small.
+pub(super) const LONG: usize = 7;
+/// Bytes of the arrays that there are, and the most that there were at one time.
+pub(super) const LIVE: usize = 8;
+pub(super) const PEAK: usize = 9;
 /// Words of these.
-const HEADER: usize = LINE;
+const HEADER: usize = 2 * LINE;
 
 /// Words of a line: a scalar has one, as vector code may read as many behind it as behind any array.
 pub(super) const LINE: usize = 8;
@@ -27,7 +36,7 @@ pub(super) const PIECE: usize = 2;
 /// Why a lane did not end, as its code says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// It asks for an array that all threads should make.
+    /// It asks for an array that all threads should make, or a plan for a launch that they should share.
     Large = 1,
     /// Something fails: the lane is to be run as plans are, which says what.
     Failed = 2,

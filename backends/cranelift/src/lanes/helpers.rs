@@ -38,14 +38,6 @@ pub(super) extern "C" fn copy(lanes: *mut LaneScript<'_>, to: usize, elements: i
     how(lanes.copy(to, elements, (from >> 1, from & 1 != 0)))
 }
 
-/// No array is in a piece of memory any more.
-pub(super) extern "C" fn unused(lanes: *mut LaneScript<'_>, piece: usize) -> i64 {
-    // SAFETY: as in `allocate`.
-    let lanes = unsafe { &mut *lanes };
-    lanes.memory.free.push(piece);
-    GOES_ON
-}
-
 /// Zeros for a launch to work in: eight bytes for each block, and a few more; where they are, or 0 if there is no memory for them.
 pub(super) extern "C" fn working(lanes: *mut LaneScript<'_>, number: usize, blocks: u64) -> u64 {
     // SAFETY: as in `allocate`.

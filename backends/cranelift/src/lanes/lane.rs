@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use fusebox_backend::{Stored, is_wanted};
-use fusebox_ir::{Array, Memory, ValueId};
+use fusebox_ir::{Array, ElementType, Memory, ValueId};
 
 use super::{
-    frame::{COUNTS, Frame, LANES, Result, SCRATCH, SLOT, Stop, TIMED},
+    frame::{FREE, Frame, LANES, LIMIT, LONG, PEAK, PIECES, Result, SCRATCH, SLOT, Stop, TIMED},
     memory::{LaneMemory, NOWHERE, POOL_BYTES, Place},
     script::{LaneCode, Number, Script, Slot, Source},
 };
@@ -18,9 +18,11 @@ pub(super) struct LaneScript<'a> {
     function: LaneFunction,
     pub(super) memory: &'a mut LaneMemory,
     /// Holds what lanes read from outside.
-    _outside: Vec<Array>,
+    pub(super) outside: Vec<Array>,
     /// The most bytes of an array; without, any.
     pub(super) most: Option<usize>,
+    /// The estimate of a launch, in parts of a nanosecond, from which on it is not small.
+    pub(super) long: f64,
     /// Whether new arrays hold zeros.
     pub(super) cleared: bool,
     pub(super) frame: Frame,
@@ -42,14 +44,24 @@ impl<'a> LaneScript<'a> {
         let mut frame = std::mem::take(&mut memory.frame);
         frame.clear(script.layout.all());
         memory.slot.resize(SLOT_WORDS, 0);
-        memory.clear();
-        let function = *function;
-        let mut lanes =
-            Self { script, function, memory, _outside: Vec::new(), most, cleared, frame, scratch, begun: None };
+        frame.set(FREE, memory.clear());
+        let (function, held) = (*function, std::mem::take(&mut memory.outside));
+        let mut lanes = Self {
+            script,
+            function,
+            memory,
+            outside: held,
+            most,
+            long: f64::INFINITY,
+            cleared,
+            frame,
+            scratch,
+            begun: None,
+        };
         lanes.write_tables();
         for (id, stored) in outside {
             let Some(&slot) = script.slots.get(&id) else { continue };
-            lanes.bind(slot, stored)?;
+            lanes.bind(slot, (stored.element, &stored.extents), stored.buffer)?;
         }
         Some(lanes)
     }
@@ -75,49 +87,53 @@ impl<'a> LaneScript<'a> {
         }
     }
 
-    fn bind(&mut self, slot: Slot, stored: &Stored<&Array>) -> Option<()> {
+    pub(super) fn set_scalar(&mut self, number: usize, bits: u64) {
+        self.frame.set(self.script.layout.scalar(number), bits);
+    }
+
+    /// Says what is in the place of something from outside; none if it is of another kind.
+    pub(super) fn bind(&mut self, slot: Slot, (ty, extents): (ElementType, &[i64]), array: &Array) -> Option<()> {
         match slot {
             Slot::Scalar(number, element) => {
-                let bytes = stored.buffer.bytes().get(..element.bytes()).filter(|_| stored.element == element)?;
+                let bytes = array.bytes().get(..element.bytes()).filter(|_| ty == element)?;
                 let mut bits = [0; 8];
                 bits[..bytes.len()].copy_from_slice(bytes);
                 self.frame.set(self.script.layout.scalar(number), u64::from_le_bytes(bits));
             }
             Slot::Array(number) => {
-                let ty = &self.script.arrays[number];
-                let elements: i64 = stored.extents.iter().product();
-                let room = usize::try_from(elements).ok()?.checked_mul(ty.width)?;
-                if stored.extents.len() != ty.extents.len() || stored.buffer.bytes().len() < room {
+                let own = &self.script.arrays[number];
+                let elements: i64 = extents.iter().product();
+                let room = usize::try_from(elements).ok()?.checked_mul(own.width)?;
+                if extents.len() != own.extents.len() || array.bytes().len() < room {
                     return None;
                 }
-                for (dim, &extent) in stored.extents.iter().enumerate() {
-                    self.frame.set(self.script.layout.extent(ty.first + dim), extent as u64);
+                for (dim, &extent) in extents.iter().enumerate() {
+                    self.frame.set(self.script.layout.extent(own.first + dim), extent as u64);
                 }
-                let array = stored.buffer.clone();
+                let array = array.clone();
                 let address = array.bytes().as_ptr() as u64;
                 self.set_place(number, Place { address, elements, piece: NOWHERE.piece });
-                self._outside.push(array);
+                self.outside.push(array);
             }
         }
         Some(())
     }
 
-    /// Runs a lane; `take` gets the bytes of what it gives, in order.
-    pub(super) fn lane(&mut self, number: usize, mut take: impl FnMut(usize, &[u8])) -> Result {
+    /// Runs a lane, or the plan; `take` gets the bytes of what it gives, in order.
+    pub(super) fn lane(&mut self, number: usize, mut take: impl FnMut(&Self, usize, &[u8]) -> Result) -> Result {
         let script = self.script;
-        self.frame.set(script.layout.scalar(script.lane), number as u64);
+        if let Some(lane) = script.lane {
+            self.frame.set(script.layout.scalar(lane), number as u64);
+        }
         let mut ran = self.run();
         if ran.is_ok() {
-            ran = script.given.iter().enumerate().try_for_each(|(position, &(given, width))| {
-                match given {
-                    Source::Slot(Slot::Array(array)) => take(position, self.bytes(array).ok_or(Stop::Failed)?),
-                    Source::Slot(Slot::Scalar(scalar, _)) => {
-                        let bits = self.frame.get(script.layout.scalar(scalar));
-                        take(position, &bits.to_le_bytes()[..width]);
-                    }
-                    Source::Bits(bits) => take(position, &bits.to_le_bytes()[..width]),
+            ran = script.given.iter().enumerate().try_for_each(|(position, &(given, width))| match given {
+                Source::Slot(Slot::Array(array)) => take(self, position, self.bytes(array).ok_or(Stop::Failed)?),
+                Source::Slot(Slot::Scalar(scalar, _)) => {
+                    let bits = self.frame.get(script.layout.scalar(scalar));
+                    take(self, position, &bits.to_le_bytes()[..width])
                 }
-                Ok(())
+                Source::Bits(bits) => take(self, position, &bits.to_le_bytes()[..width]),
             });
         }
         // Nothing of a lane is left for the next.
@@ -129,9 +145,9 @@ impl<'a> LaneScript<'a> {
         ran
     }
 
-    /// Tells the code where the counts of arrays are: they move when there are more.
-    pub(super) fn say_counts(&mut self) {
-        self.frame.set(COUNTS, self.memory.counts.as_mut_ptr() as u64);
+    /// Tells the code where the table of pieces of memory is: it moves when there are more.
+    pub(super) fn say_pieces(&mut self) {
+        self.frame.set(PIECES, self.memory.words.as_mut_ptr() as u64);
     }
 
     /// Calls the code of a lane.
@@ -142,13 +158,18 @@ impl<'a> LaneScript<'a> {
         self.frame.set(SCRATCH, scratch);
         self.frame.set(SLOT, slot);
         self.frame.set(TIMED, is_wanted().into());
-        self.say_counts();
+        // Zeros are written by the helper.
+        let most = self.most.map_or(i64::MAX, |most| i64::try_from(most).unwrap_or(i64::MAX));
+        self.frame.set(LIMIT, if self.cleared { 0 } else { most as u64 });
+        self.frame.set(LONG, self.long.to_bits());
+        self.frame.set(PEAK, 0);
+        self.say_pieces();
         let lanes = std::ptr::from_mut(self);
         self.frame.set(LANES, lanes as u64);
         let frame = self.frame.address(0) as *mut u64;
         // SAFETY: the code is made of this script, and the frame has a place for all that the script names. It calls code of kernels, which is compiled
         // from checked kernels for argument tables whose addresses are of arrays that hold the extents in them, as it looks at before: arrays from
-        // outside, which `_outside` holds and kernels only read, and memory of lanes, which only this thread has, of which no reference is left, and
+        // outside, which `outside` holds and kernels only read, and memory of lanes, which only this thread has, of which no reference is left, and
         // which stays where it is until its array is freed. Each scalar has a line, and there is one more behind the frame. Scratch memory is aligned and has
         // the bytes that any code of the script asks for, and the slot has room for every failure. Helpers get this value while nothing here runs.
         match unsafe { (self.function)(frame) } {
@@ -163,11 +184,18 @@ impl<'a> LaneScript<'a> {
         self.memory.bytes_held()
     }
 
+    /// The most bytes of arrays that there were at one time in what ran last.
+    pub(super) fn peak_bytes(&self) -> usize {
+        self.frame.get(PEAK) as usize
+    }
+
     /// Gives back what the next run can use.
-    pub(super) fn end(self) {
+    pub(super) fn end(mut self) {
         if self.bytes_held() > POOL_BYTES {
             self.memory.drop_pieces();
         }
+        self.outside.clear();
+        self.memory.outside = self.outside;
         self.memory.frame = self.frame;
         self.memory.scratch = Some(self.scratch);
     }

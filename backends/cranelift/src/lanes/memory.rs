@@ -1,6 +1,6 @@
 //! Memory of lanes, which the next lane finds again.
 
-use fusebox_ir::Memory;
+use fusebox_ir::{ALIGNMENT, Array, Memory};
 
 use super::frame::{Frame, Result, Stop};
 
@@ -20,94 +20,113 @@ pub(super) struct Place {
 
 pub(super) const NOWHERE: Place = Place { address: 0, elements: 0, piece: 0 };
 
+/// What code knows of a piece of memory.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(super) struct PieceWords {
+    /// How many arrays are in it.
+    pub count: i64,
+    pub address: u64,
+    /// The most bytes of an array in it.
+    pub room: i64,
+    /// Where no array is in it, the piece that was freed before it; 0: none.
+    pub next: u64,
+    /// Bytes of the array in it.
+    pub bytes: i64,
+}
+
+/// Where its words are, in bytes.
+pub(super) const COUNT_AT: i32 = 0;
+pub(super) const ADDRESS_AT: i32 = 8;
+pub(super) const ROOM_AT: i32 = 16;
+pub(super) const NEXT_AT: i32 = 24;
+pub(super) const BYTES_AT: i32 = 32;
+
 /// How many arrays are in what is no memory of lanes: more than come and go, so that there is never one alone, and never none.
 const OUTSIDE: i64 = 1 << 62;
-
-/// A piece of memory of lanes.
-#[derive(Debug)]
-struct Piece {
-    memory: Memory,
-    address: u64,
-    capacity: usize,
-}
-
-impl Piece {
-    /// None if there is no memory of so many bytes.
-    fn new(bytes: usize) -> Option<Self> {
-        let mut memory = Memory::zeros(bytes)?;
-        Some(Self { address: memory.bytes_mut().as_mut_ptr() as u64, capacity: memory.capacity(), memory })
-    }
-}
 
 /// The memory of one worker's lanes.
 #[derive(Debug, Default)]
 pub(super) struct LaneMemory {
     /// From the piece with number 1 on.
-    pieces: Vec<Piece>,
-    /// How many arrays are in each piece, from number 0 on.
-    pub counts: Vec<i64>,
-    /// Pieces that no array is in.
-    pub free: Vec<usize>,
+    pieces: Vec<Memory>,
+    /// What code knows of each piece, from number 0 on.
+    pub words: Vec<PieceWords>,
     pub frame: Frame,
     pub scratch: Option<Memory>,
     /// Where launches work, which need no array for it.
     working: Vec<Memory>,
     pub slot: Vec<u64>,
+    /// For what lanes read from outside; empty between runs.
+    pub outside: Vec<Array>,
+}
+
+/// Of a piece that no array is in.
+fn words_of(memory: &mut Memory) -> PieceWords {
+    // An array takes whole lines, and one more is behind it.
+    let room = memory.capacity() as i64 - ALIGNMENT as i64;
+    PieceWords { count: 0, address: memory.bytes_mut().as_mut_ptr() as u64, room, next: 0, bytes: 0 }
 }
 
 impl LaneMemory {
-    /// No array is in any piece.
-    pub(super) fn clear(&mut self) {
-        self.counts.clear();
-        self.counts.resize(self.pieces.len() + 1, 0);
-        self.counts[0] = OUTSIDE;
-        self.free.clear();
-        self.free.extend(1..self.counts.len());
+    /// No array is in any piece; the one that was freed last.
+    pub(super) fn clear(&mut self) -> u64 {
+        let outside = PieceWords { count: OUTSIDE, room: -1, ..PieceWords::default() };
+        let pieces = self.pieces.iter_mut().enumerate();
+        let pieces = pieces.map(|(before, memory)| PieceWords { next: before as u64, ..words_of(memory) });
+        self.words.clear();
+        self.words.extend(std::iter::once(outside).chain(pieces));
+        self.pieces.len() as u64
     }
 
     /// Bytes that the memory of lanes takes.
     pub(super) fn bytes_held(&self) -> usize {
-        self.pieces.iter().map(|piece| piece.capacity).sum()
+        self.pieces.iter().map(Memory::capacity).sum()
     }
 
     pub(super) fn drop_pieces(&mut self) {
         self.pieces.clear();
     }
 
-    /// Memory of so many bytes that no array is in, by number, and where it is: what was freed last may still be in a cache.
-    pub(super) fn piece(&mut self, bytes: usize) -> Result<(usize, u64)> {
-        let number = self.numbered(bytes)?;
-        Ok((number, self.pieces[number - 1].address))
-    }
-
-    fn numbered(&mut self, bytes: usize) -> Result<usize> {
-        let wanted = Memory::capacity_for(bytes).ok_or(Stop::Failed)?;
-        let Self { pieces, free, .. } = self;
-        if let Some(at) = free.iter().rposition(|&piece| pieces[piece - 1].capacity >= wanted) {
-            return Ok(free.remove(at));
+    /// A piece of memory for so many bytes that no array is in: what was freed last may still be in a cache. `last` is the one that was freed last, and
+    /// then is what is left.
+    pub(super) fn piece(&mut self, bytes: usize, last: &mut u64) -> Result<usize> {
+        let fits = |words: &PieceWords| i64::try_from(bytes).is_ok_and(|bytes| bytes <= words.room);
+        let (mut after, mut piece) = (0, *last as usize);
+        while piece != 0 {
+            let PieceWords { next, .. } = self.words[piece];
+            if fits(&self.words[piece]) {
+                let link = if after == 0 { &mut *last } else { &mut self.words[after].next };
+                *link = next;
+                return Ok(piece);
+            }
+            (after, piece) = (piece, next as usize);
         }
         // Half as much again, so that lanes a little longer than those before find room.
-        let new = Piece::new(bytes + bytes / 2).ok_or(Stop::Failed)?;
-        match free.pop() {
-            Some(piece) => {
-                pieces[piece - 1] = new;
-                Ok(piece)
+        let mut new = Memory::zeros(bytes + bytes / 2).ok_or(Stop::Failed)?;
+        let words = words_of(&mut new);
+        match *last as usize {
+            0 => {
+                self.pieces.push(new);
+                self.words.push(words);
+                Ok(self.pieces.len())
             }
-            None => {
-                pieces.push(new);
-                self.counts.push(0);
-                Ok(pieces.len())
+            piece => {
+                *last = self.words[piece].next;
+                self.pieces[piece - 1] = new;
+                self.words[piece] = words;
+                Ok(piece)
             }
         }
     }
 
     /// The bytes of a piece; none of what is no memory of lanes.
     pub(super) fn bytes(&self, piece: usize) -> Option<&[u8]> {
-        Some(self.pieces.get(piece.checked_sub(1)?)?.memory.bytes())
+        Some(self.pieces.get(piece.checked_sub(1)?)?.bytes())
     }
 
     pub(super) fn bytes_mut(&mut self, piece: usize) -> &mut [u8] {
-        self.pieces[piece - 1].memory.bytes_mut()
+        self.pieces[piece - 1].bytes_mut()
     }
 
     /// Zeros for a launch to work in: eight bytes for each block, and a few more; where they are.

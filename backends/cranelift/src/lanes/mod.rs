@@ -11,6 +11,7 @@ mod lower;
 mod memory;
 mod script;
 mod scripts;
+mod small;
 mod writing;
 
 use std::sync::{
@@ -22,7 +23,7 @@ use fusebox_backend::{AtOnce, BackendError, Joined, LaneRun, Lanes, Stored, Valu
 use fusebox_ir::{Array, ElementType, Fault, Place, Plan, RunError};
 
 use self::{frame::Stop, kept::Kept, lane::LaneScript, memory::LaneMemory};
-pub(crate) use self::{memory::POOL_BYTES, scripts::Scripts};
+pub(crate) use self::{memory::POOL_BYTES, scripts::Scripts, small::SmallPlan};
 use crate::{Shared, machine::Cpu};
 
 /// Bytes that lanes give from which on all threads put them together: one copies as many in the time that it takes to call the others.
@@ -161,7 +162,10 @@ impl Running<'_> {
                 let truncate = |kept: &mut [Kept]| {
                     kept.iter_mut().zip(&before).for_each(|(kept, &length)| kept.truncate(length));
                 };
-                let keep = |given: usize, bytes: &[u8]| kept[given].extend(bytes, pool);
+                let keep = |_: &LaneScript<'_>, given: usize, bytes: &[u8]| {
+                    kept[given].extend(bytes, pool);
+                    Ok(())
+                };
                 match script.as_mut().map(|script| script.lane(lane, keep)) {
                     Some(Ok(())) => continue,
                     Some(Err(Stop::Large)) => too_large.store(true, Ordering::Relaxed),

@@ -1,4 +1,4 @@
-//! The steps of a lane with everything known that does not depend on the lane: where values are, which code a launch calls, and with what.
+//! The steps of a lane, or of a whole plan, with everything known that does not depend on the lane: where values are, which code a launch calls, and with what.
 //!
 //! A lane may be a few elements and a thousand launches, so a launch has to cost no more than the call of its code: scripts become machine code
 //! themselves ([`super::lower`]). Steps that are seldom met in lanes have no script, and lanes with such run as plans do.
@@ -84,6 +84,12 @@ pub(super) enum Do {
         moves: Vec<Move>,
     },
     Free(usize),
+    /// The extent that an array has to have.
+    Extent {
+        array: usize,
+        dim: usize,
+        declared: Number,
+    },
 }
 
 /// What becomes state of a loop at the end of a turn.
@@ -134,6 +140,17 @@ pub(super) enum Steps {
 pub(super) struct Working {
     pub word: usize,
     pub steps: i64,
+    /// A word of the argument tables in which all of it is where there are no more steps than these.
+    pub own: Option<usize>,
+}
+
+/// An estimate of what a launch takes, by the steps of levels.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    /// Of each level inside of the outermost one its bounds, where they are known before.
+    pub inner: Vec<Option<(Wanted, Wanted)>>,
+    /// For so many levels around, what a point of their statements takes, in parts of a nanosecond.
+    pub of_depth: Vec<u64>,
 }
 
 /// A launch of a kernel by one thread, in one range.
@@ -152,20 +169,25 @@ pub(super) struct Call {
     pub finish: Option<Code>,
     pub steps_word: Option<usize>,
     pub working: Vec<Working>,
+    /// What it is estimated to take.
+    pub work: Work,
     /// The array that takes the number of appended elements.
     pub count: Option<usize>,
     /// Arrays that are targets of one scatter, and have to be of the same extents.
     pub alike: Vec<(usize, usize)>,
 }
 
-/// What a lane does.
+/// What a lane does, or a plan.
 #[derive(Debug)]
 pub(crate) struct Script {
-    pub(super) lane: usize,
+    /// The scalar that has the number of the lane; none of a plan.
+    pub(super) lane: Option<usize>,
     pub(super) steps: Vec<Do>,
     pub(super) calls: Vec<Call>,
     /// What it gives, and the bytes of an element.
     pub(super) given: Vec<(Source, usize)>,
+    /// Bytes of the elements of all its scalars.
+    pub(super) scalar_bytes: usize,
     pub(super) arrays: Vec<ArrayType>,
     pub(super) slots: HashMap<ValueId, Slot>,
     /// Arrays of known elements.

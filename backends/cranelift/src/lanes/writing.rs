@@ -1,15 +1,16 @@
-//! Writes the script of a step of lanes.
+//! Writes the script of a step of lanes, or of a plan.
 
 use std::collections::HashMap;
 
 use fusebox_ir::{
     Access, Action, Constant, ElementType, Extent, Kernel, KernelArrayId, KernelExtent, MAX_EXTENT, Operand, Plan,
     PlanExtent, PlanOperand, PlanValue, ScalarOperand, ScatterOrder, Step, ValueId,
+    analysis::IndependentLaunches,
     association::{BLOCK, TILE},
 };
 
 use super::frame::Layout;
-use super::script::{ArrayType, Call, Do, Given, Move, Number, Script, Slot, Source, Steps, Wanted, Working};
+use super::script::{ArrayType, Call, Do, Given, Move, Number, Script, Slot, Source, Steps, Wanted, Work, Working};
 use crate::{
     emit::{HiddenArgument, Part},
     loaded_kernel::LoadedKernel,
@@ -19,43 +20,77 @@ impl Script {
     /// The script of a step of lanes; none where a lane does something that has no place in one.
     pub(crate) fn of(plan: &Plan, step: &Step, kernels: &[LoadedKernel]) -> Option<(ValueId, Self)> {
         let Step::Lanes { lane, body, given, .. } = step else { return None };
-        let mut writer = Writer {
-            plan,
-            kernels,
-            script: Self {
-                lane: 0,
-                steps: Vec::new(),
-                calls: Vec::new(),
-                given: Vec::new(),
-                arrays: Vec::new(),
-                slots: HashMap::new(),
-                data: Vec::new(),
-                layout: Layout::default(),
-                scratch: 0,
-            },
-        };
+        let mut writer = Writer::new(plan, kernels);
         let Slot::Scalar(number, ElementType::I64) = writer.slot(*lane)? else { return None };
-        writer.script.lane = number;
+        writer.script.lane = Some(number);
         writer.script.steps = writer.steps(body)?;
-        for given in given {
-            let width = match given {
-                Operand::Constant(constant) => constant.ty().bytes(),
-                Operand::Value(id) => plan.values.get(id.index())?.ty.element.bytes(),
-            };
-            let source = writer.source(given)?;
-            writer.script.given.push((source, width));
-        }
+        given.iter().try_for_each(|given| writer.give(given))?;
         Some((*lane, writer.script))
+    }
+
+    /// The script of all steps of a plan, which gives its results; none where it does something that has no place in one.
+    pub(crate) fn of_plan(plan: &Plan, kernels: &[LoadedKernel], groups: Option<&IndependentLaunches>) -> Option<Self> {
+        let mut writer = Writer::new(plan, kernels);
+        for group in groups.map(|groups| groups.groups(plan)).unwrap_or_default() {
+            let launches = || group.iter().filter(|step| matches!(step, Step::Launch { .. }));
+            writer.others.extend(launches().map(|step| (std::ptr::from_ref(step), launches().count() as u64 - 1)));
+        }
+        for &id in plan.sizes.iter().chain(&plan.inputs) {
+            writer.slot(id)?;
+        }
+        writer.script.steps = writer.steps(&plan.steps)?;
+        for (&id, output) in plan.results.iter().zip(&plan.outputs) {
+            writer.give(&Operand::Value(id))?;
+            // Extents that are declared are those that there are.
+            if let Slot::Array(array) = writer.slot(id)? {
+                for (dim, extent) in output.ty.extents.iter().enumerate() {
+                    if *extent != Extent::Unknown {
+                        let declared = writer.number(extent)?;
+                        writer.script.steps.push(Do::Extent { array, dim, declared });
+                    }
+                }
+            }
+        }
+        Some(writer.script)
     }
 }
 
 struct Writer<'p> {
     plan: &'p Plan,
     kernels: &'p [LoadedKernel],
+    /// For launches that may run at once with others, with how many.
+    others: HashMap<*const Step, u64>,
     script: Script,
 }
 
-impl Writer<'_> {
+impl<'p> Writer<'p> {
+    fn new(plan: &'p Plan, kernels: &'p [LoadedKernel]) -> Self {
+        let script = Script {
+            lane: None,
+            steps: Vec::new(),
+            calls: Vec::new(),
+            given: Vec::new(),
+            scalar_bytes: 0,
+            arrays: Vec::new(),
+            slots: HashMap::new(),
+            data: Vec::new(),
+            layout: Layout::default(),
+            scratch: 0,
+        };
+        Self { plan, kernels, others: HashMap::new(), script }
+    }
+
+    /// One more value that the script gives.
+    fn give(&mut self, given: &PlanOperand) -> Option<()> {
+        let width = match given {
+            Operand::Constant(constant) => constant.ty().bytes(),
+            Operand::Value(id) => self.plan.values.get(id.index())?.ty.element.bytes(),
+        };
+        let source = self.source(given)?;
+        self.script.given.push((source, width));
+        Some(())
+    }
+
     fn slot(&mut self, id: ValueId) -> Option<Slot> {
         if let Some(&slot) = self.script.slots.get(&id) {
             return Some(slot);
@@ -63,6 +98,7 @@ impl Writer<'_> {
         let PlanValue { ty, .. } = self.plan.values.get(id.index())?;
         let slot = if ty.is_scalar() {
             self.script.layout.scalars += 1;
+            self.script.scalar_bytes += ty.element.bytes();
             Slot::Scalar(self.script.layout.scalars - 1, ty.element)
         } else {
             let extents = ty.extents.iter().map(|extent| self.number(extent)).collect::<Option<_>>()?;
@@ -125,7 +161,10 @@ impl Writer<'_> {
                 }
             },
             Step::Launch { kernel, sizes, arrays } => {
-                let call = self.call(*kernel, sizes, arrays)?;
+                let mut call = self.call(*kernel, sizes, arrays)?;
+                // All of them together take as long as others do that are not small.
+                let others = self.others.get(&std::ptr::from_ref(step)).map_or(1, |&others| others.max(1));
+                call.work.of_depth.iter_mut().for_each(|parts| *parts = parts.saturating_mul(others));
                 self.script.calls.push(call);
                 Do::Launch(self.script.calls.len() - 1)
             }
@@ -210,6 +249,7 @@ impl Writer<'_> {
         let first = sizes.len() + arrays.len();
         let mut words = vec![0; first];
         let (mut steps_word, mut working) = (None, Vec::new());
+        let mut of_blocks = first + loaded.hidden.len();
         for (position, &argument) in loaded.hidden.iter().enumerate() {
             let word = first + position;
             words.push(0);
@@ -217,13 +257,15 @@ impl Writer<'_> {
                 HiddenArgument::Number(number) => words[word] = crate::alike::bits(number),
                 HiddenArgument::Steps => steps_word = Some(word),
                 HiddenArgument::Partial(..) | HiddenArgument::PartialFlags(_) => {
-                    working.push(Working { word, steps: BLOCK });
+                    // What one block leaves is read only where there is one.
+                    working.push(Working { word, steps: BLOCK, own: Some(of_blocks) });
+                    of_blocks += 1;
                 }
                 HiddenArgument::Carry(..)
                 | HiddenArgument::CarryFlags(_)
                 | HiddenArgument::Total(..)
                 | HiddenArgument::TotalFlags(_) => {
-                    working.push(Working { word, steps: TILE });
+                    working.push(Working { word, steps: TILE, own: None });
                 }
                 HiddenArgument::Onward => words[word] = wants_last_carry(kernel).into(),
                 HiddenArgument::Appended | HiddenArgument::OutOfCache | HiddenArgument::FirstElement(..) => {}
@@ -233,6 +275,7 @@ impl Writer<'_> {
                 HiddenArgument::ChunkSteps(_) | HiddenArgument::CopyFlags(_) => return None,
             }
         }
+        words.resize(of_blocks, 0);
         let mut alike = Vec::new();
         let mut count = None;
         for statement in &kernel.statements {
@@ -275,10 +318,22 @@ impl Writer<'_> {
             finish,
             steps_word,
             working,
+            work: work(kernel, loaded),
             count,
             alike,
         })
     }
+}
+
+/// What a launch is estimated to take, as far as levels have bounds that are known before it.
+fn work(kernel: &Kernel, loaded: &LoadedKernel) -> Work {
+    let inner = kernel.levels.iter().skip(1);
+    let inner = inner.map(|level| Some((bound(kernel, level.from)?, bound(kernel, level.to)?))).collect();
+    let mut of_depth = vec![0u64; kernel.levels.len() + 1];
+    for &(depth, parts) in &loaded.work {
+        of_depth[depth as usize] = of_depth[depth as usize].saturating_add(parts);
+    }
+    Work { inner, of_depth }
 }
 
 fn is_scalar(source: &Source) -> bool {

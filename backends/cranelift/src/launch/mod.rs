@@ -33,6 +33,9 @@ use crate::{
 /// A piece of work that is long takes so many times as long as work that threads share at all.
 const LONG_PIECES: u64 = 5;
 
+/// How many steps a level is taken to have inside of each step of the one around, where that is not known.
+pub(crate) const UNKNOWN_STEPS: u64 = 8;
+
 /// Steps of a row in gangs that take as long as one step is estimated to take, beside what the estimate says of gangs: with fewer, sparse products
 /// were shared that are done sooner by one thread.
 const GANG_STEPS: u64 = 4;
@@ -134,6 +137,11 @@ fn append_of(kernel: &Kernel) -> Option<(&[KernelArrayId], KernelArrayId)> {
     })
 }
 
+/// Estimated nanoseconds of all work of a launch on one thread, if sizes alone say how many steps the outermost level has.
+pub(crate) fn work_by_sizes(kernel: &Kernel, loaded: &LoadedKernel, shared: &Shared, sizes: &[i64]) -> Option<u64> {
+    KernelLaunch::new(kernel, loaded, shared, sizes).work_by_sizes()
+}
+
 impl<'a> KernelLaunch<'a> {
     fn new(kernel: &'a Kernel, loaded: &'a LoadedKernel, shared: &'a Shared, sizes: &'a [i64]) -> Self {
         Self { kernel, loaded, shared, sizes, outermost: 0, elements: None, cuts: None, long: Vec::new() }
@@ -166,7 +174,7 @@ impl<'a> KernelLaunch<'a> {
         let mut points: Few<u64> = Few::from_elem(1, 1);
         for level in 0..self.kernel.levels.len() {
             let known = if level == 0 { Some(self.outermost) } else { self.steps(level) };
-            let steps = known.map_or(8, |steps| steps as u64);
+            let steps = known.map_or(UNKNOWN_STEPS, |steps| steps as u64);
             points.push(match self.elements {
                 Some(elements) if level == 1 => {
                     let length = elements / points[level].max(1);

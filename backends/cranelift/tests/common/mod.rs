@@ -39,8 +39,8 @@ pub fn backends() -> &'static [(String, Cranelift)] {
                     // Vectors of 32 bytes are tested wherever they are there, also beside those of 64.
                     features: (threads == 2 && Features::AVX2.run_here()).then_some(Features::AVX2),
                     share_from_ns: if threads == 2 { 2_000 } else { 1 },
-                    // Those that are not shared run at once.
-                    at_once_from_ns: 0,
+                    // Those that are not shared run at once, or in one call where they are short.
+                    at_once_from_ns: if threads == 2 { 2_000 } else { 0 },
                     // And some go over memory as if no cache held it.
                     out_of_cache_bytes: if threads == 7 { 0 } else { usize::MAX },
                     // There turns of loops are done in strips of few rows too.
@@ -48,6 +48,7 @@ pub fn backends() -> &'static [(String, Cranelift)] {
                     strip_bytes: 1_000,
                     // And all but short lanes are left to all threads.
                     lane_bytes: if threads == 7 { 1_000 } else { 1 << 20 },
+                    script_from_runs: 1,
                     ..Config::default()
                 };
                 (format!("{threads} threads, vectors {vectors}, wide {wide}"), Cranelift::new(config).unwrap())

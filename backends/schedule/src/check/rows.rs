@@ -6,7 +6,7 @@ use super::bits::Check;
 use crate::{
     abreast::{MOST_ABREAST, may_be_abreast},
     rows::{may_be_row, may_be_together},
-    schedule::{Axis, By, Loop, Remainder},
+    schedule::{Axis, By, Loop, Remainder, SplitBy},
 };
 
 impl Check<'_> {
@@ -38,7 +38,9 @@ impl Check<'_> {
 
     /// A row stands alone in the innermost loop, whole.
     pub(super) fn row(&mut self, each: &Loop, (level, lanes): (usize, u32)) {
-        if each.axis != Axis(level as u32) || !self.leaf.rest {
+        // A share of so few steps is all of them.
+        let share = matches!(self.made_by(each.axis), Some((SplitBy::Shares(_), Axis(0), false)));
+        if !(each.axis == Axis(level as u32) || share) || !self.leaf.rest {
             self.fault(format!("a masked remainder is that of level {level} as a whole, with all of its statements"));
         }
         if each.border || each.out_of_cache.is_some() {

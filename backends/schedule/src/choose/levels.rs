@@ -16,7 +16,7 @@ use super::{
     gain::Tally,
     gang::{gang, lanes_of},
     partitions,
-    rows::rows,
+    rows::{Row, rows},
     runs,
     together::Together,
 };
@@ -150,7 +150,7 @@ impl<'k> Builder<'k> {
         let nodes = match self.unit() {
             _ if self.kernel.levels.is_empty() => Vec::new(),
             None => self.level(0, Axis(0), &Trip::default()),
-            Some(unit) => vec![self.shared(unit)],
+            Some(unit) => self.shared_or_row(unit),
         };
         self.with_rest(nodes)
     }
@@ -184,8 +184,23 @@ impl<'k> Builder<'k> {
         Some((gang, Some(outer), own.short_below(gang.lanes, whole, (&tally, outer.lanes))))
     }
 
-    /// The outermost level, in pieces for threads.
-    fn shared(&mut self, unit: Unit) -> Node {
+    /// The outermost level, in pieces for threads; as a row where it has few steps, which are all in one piece.
+    fn shared_or_row(&mut self, unit: Unit) -> Vec<Node> {
+        let Some(row) = self.row_of_outermost() else { return vec![self.shared(unit, None)] };
+        let steps = trip_count(&self.kernel.levels[0]);
+        match steps.map(|steps| steps < row.fewer_than.into()) {
+            Some(true) => vec![self.shared(unit, Some(row))],
+            Some(false) => vec![self.shared(unit, None)],
+            None => {
+                let (then, otherwise) = (self.shared(unit, Some(row)), self.shared(unit, None));
+                let (then, otherwise) = (self.with_rest(vec![then]), self.with_rest(vec![otherwise]));
+                vec![Node::Choose { level: 0, fewer_than: row.fewer_than, then, otherwise }]
+            }
+        }
+    }
+
+    /// The outermost level, in pieces for threads, each as a row if there is one.
+    fn shared(&mut self, unit: Unit, row: Option<Row>) -> Node {
         let by = match unit {
             Unit::Any if self.preferences.by_elements != Some(false) && may_be_by_elements(self.kernel) => {
                 SplitBy::Elements
@@ -195,7 +210,12 @@ impl<'k> Builder<'k> {
             Unit::Chunks => SplitBy::Chunks,
         };
         let (pieces, steps) = self.split(Axis(0), by);
-        let body = self.level(0, steps, &Trip::default());
+        let body = match row {
+            Some(row) => {
+                vec![Node::Loop(row.along(steps, trip_count(&self.kernel.levels[0]).unwrap_or(0)))]
+            }
+            None => self.level(0, steps, &Trip::default()),
+        };
         Node::Loop(Loop::new(pieces, By::Threads, body))
     }
 

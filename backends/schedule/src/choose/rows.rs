@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fusebox_ir::{
-    Action, Association, Kernel,
+    Action, Association, DimBoundary, Kernel, Statement,
     analysis::kernels::{AcrossLanes, Lanes, trip_count},
     association::BLOCK,
 };
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     abreast::may_be_abreast,
-    gangs::{inside, is_counted_before},
+    gangs::{has_border, inside, is_counted_before},
     nest::Gang,
     registers::registers_of_accumulators,
     rows::may_be_row,
@@ -27,6 +27,12 @@ const FEW: u32 = 8;
 
 /// A level of fewer steps than so many gangs has single steps, where it cannot be a row.
 const FEW_GANGS: u32 = 4;
+
+/// Steps of the outermost level, at most, that are a row though boundaries apply along it: each gang of a row asks where they do.
+const WITH_BORDER: u32 = 256;
+
+/// Kernels of more statements have no nest for few steps of the outermost level: it would be as much code again.
+const MOST_STATEMENTS: usize = 96;
 
 /// Points of which short rows are done at once: a sum takes as long as three or four instructions that wait for each other, and each point has its own code.
 const ABREAST: u32 = 4;
@@ -65,14 +71,28 @@ impl Row {
                 instead_of: vec!["the rest in single steps: each takes as long as a gang".to_owned()],
             };
         }
+        let because = if level == 0 {
+            "so few steps are one block, whose accumulators no other block has to find"
+        } else {
+            "how many steps it has is known at each point alone, and they may be few"
+        };
         Choice {
             about,
             chosen: format!("{unroll} masked gangs of {lanes}, with all accumulators in registers"),
-            because: "how many steps it has is known at each point alone, and they may be few".to_owned(),
+            because: because.to_owned(),
             instead_of: vec![
                 "accumulators in scratch memory: to clear and to fold them costs more than few steps".to_owned(),
             ],
         }
+    }
+
+    /// The loop over a row, along an axis that has at least so many steps.
+    pub(super) fn along(self, axis: Axis, least: i64) -> Loop {
+        let mut each = Loop::new(axis, By::Lanes(self.lanes), vec![Node::Do(Effects::Rest)]);
+        each.unroll = self.unroll;
+        each.remainder = Remainder::Masked;
+        each.first_whole = least >= i64::from(self.lanes * self.unroll);
+        each
     }
 }
 
@@ -91,6 +111,9 @@ pub(super) fn is_read_again(kernel: &Kernel, level: usize) -> bool {
 /// `wanted`, or elements are read again and again.
 pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>) -> Vec<Row> {
     let Gang { level, masked, .. } = gang;
+    if level == 0 {
+        return outermost(kernel, cpu, gang, wanted).into_iter().collect();
+    }
     let again = level > 1 && trip_count(&kernel.levels[level]).is_none() && is_read_again(kernel, level);
     let known = trip_count(&kernel.levels[level]).is_some() || is_counted_before(kernel, level);
     let appends = inside(kernel, level).any(|(_, statement)| matches!(statement.action, Action::Append { .. }));
@@ -109,19 +132,7 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
         }
     };
     add(i64::from(FEW) + 1, FEW, 1);
-    let widths = widths(kernel, level);
-    let most = widths.iter().max().filter(|_| widths.len() == 1).map(|&width| (width, BLOCK + 1));
-    let fewer = widths.iter().min().copied().unwrap_or(0);
-    let fewer = std::iter::successors(Some(fewer), |width| Some(width / 2)).take_while(|&width| width > FEW);
-    // As many accumulators as there are, if registers hold them; else as many as they hold, for levels of no more steps.
-    let row =
-        most.into_iter().chain(fewer.map(|width| (width, i64::from(width) + 1))).find_map(|(width, fewer_than)| {
-            let lanes = (1..=gang.lanes.min(width).ilog2()).rev().map(|bits| 1 << bits);
-            let mut lanes = lanes.filter(|&lanes| fits(kernel, cpu, level, (lanes, width / lanes)));
-            let may = |&lanes: &u32| may_be_row(kernel, level, (lanes, width / lanes), Some(fewer_than - 1)).is_ok();
-            lanes.find(may).map(|lanes| (fewer_than, lanes, width / lanes))
-        });
-    if let Some((fewer_than, lanes, unroll)) = row {
+    if let Some((fewer_than, lanes, unroll)) = widest(kernel, cpu, gang) {
         if known && i64::from(lanes * unroll) < fewer_than - 1 {
             // Just as many steps as an iteration has are likely.
             add(i64::from(lanes * unroll) + 1, lanes, unroll);
@@ -134,6 +145,47 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
         rows.push(Row { fewer_than: FEW_GANGS * gang.lanes, lanes: 1, unroll: 1, appends: false });
     }
     rows
+}
+
+/// The row of most steps: below how many, in gangs of how many lanes, and how many of them. It has as many accumulators as there are, if registers hold
+/// them; else as many as they hold, for levels of no more steps.
+fn widest(kernel: &Kernel, cpu: &Cpu, gang: Gang) -> Option<(i64, u32, u32)> {
+    let widths = widths(kernel, gang.level);
+    let most = widths.iter().max().filter(|_| widths.len() == 1).map(|&width| (width, BLOCK + 1));
+    let fewer = widths.iter().min().copied().unwrap_or(0);
+    let fewer = std::iter::successors(Some(fewer), |width| Some(width / 2)).take_while(|&width| width > FEW);
+    most.into_iter().chain(fewer.map(|width| (width, i64::from(width) + 1))).find_map(|(width, fewer_than)| {
+        let lanes = (1..=gang.lanes.min(width).ilog2()).rev().map(|bits| 1 << bits);
+        let mut lanes = lanes.filter(|&lanes| fits(kernel, cpu, gang.level, (lanes, width / lanes)));
+        let may = |&lanes: &u32| may_be_row(kernel, gang.level, (lanes, width / lanes), Some(fewer_than - 1)).is_ok();
+        lanes.find(may).map(|lanes| (fewer_than, lanes, width / lanes))
+    })
+}
+
+/// The outermost level as a row, where what its steps make is combined, and they are no more than a block: no accumulator is in scratch memory then, and
+/// nothing is left for single steps.
+fn outermost(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>) -> Option<Row> {
+    let combines = |(_, statement): (usize, &Statement)| matches!(statement.action, Action::Reduce { to: 0, .. });
+    let border = has_border(kernel, 0);
+    let small = kernel.statements.len() <= MOST_STATEMENTS && (!border || boundaries_are_cheap(kernel, cpu));
+    if gang.masked || wanted == Some(false) || !inside(kernel, 0).any(combines) || wanted.is_none() && !small {
+        return None;
+    }
+    let (fewer_than, lanes, unroll) = widest(kernel, cpu, gang)?;
+    let fewer_than = if border { fewer_than.min(i64::from(WITH_BORDER) + 1) } else { fewer_than };
+    Some(Row { fewer_than: fewer_than as u32, lanes, unroll, appends: false })
+}
+
+/// Whether lanes beyond a boundary cost little in a gang: they are left out of its load, and get one element, or what a function makes.
+fn boundaries_are_cheap(kernel: &Kernel, cpu: &Cpu) -> bool {
+    inside(kernel, 0).all(|(_, statement)| match &statement.action {
+        Action::Load { array, map, .. } => {
+            let bytes = kernel.arrays[array.index()].element.bytes();
+            cpu.masked_loads_from().is_some_and(|from| bytes >= from)
+                && map.dims.iter().all(|dim| matches!(dim.boundary, DimBoundary::None | DimBoundary::Clamp))
+        }
+        _ => true,
+    })
 }
 
 /// A row that appends, with as many steps in an iteration as a gang has.
@@ -171,6 +223,12 @@ fn waits(kernel: &Kernel, level: usize) -> bool {
 }
 
 impl Builder<'_> {
+    /// The row that the outermost level is where threads share it, and has few steps.
+    pub(super) fn row_of_outermost(&self) -> Option<Row> {
+        let Room::Cores(cpu, Some(gang)) = self.machine else { return None };
+        outermost(self.kernel, cpu, gang, self.preferences.rows).filter(|_| gang.level == 0)
+    }
+
     /// All loops and statements where the level across lanes is not too short for gangs.
     pub(super) fn long_nest(&mut self) -> Vec<Node> {
         let Room::Cores(_, Some(gang)) = self.machine else { return self.packed() };
@@ -207,12 +265,8 @@ impl Builder<'_> {
             let body = self.body(level);
             vec![Node::Loop(Loop::new(axis, By::Serial, body))]
         } else {
-            let mut each = Loop::new(axis, By::Lanes(row.lanes), vec![Node::Do(Effects::Rest)]);
-            each.unroll = row.unroll;
-            each.remainder = Remainder::Masked;
             let known = trip_count(&self.kernel.levels[level]).unwrap_or(0).max(self.least.into());
-            each.first_whole = known.max(least.unwrap_or(0).into()) >= i64::from(row.lanes * row.unroll);
-            vec![Node::Loop(each)]
+            vec![Node::Loop(row.along(axis, known.max(least.unwrap_or(0).into())))]
         };
         let long = Trip { no_row: Some(row.fewer_than), ..trip.clone() };
         let otherwise = self.level(level, axis, &long);

@@ -1,16 +1,21 @@
 //! Launches of a lane.
 
-use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, Value as Clif, condcodes::IntCC, types};
+use cranelift_codegen::ir::{
+    BlockArg, InstBuilder, MemFlagsData, Value as Clif,
+    condcodes::{FloatCC, IntCC},
+    types,
+};
 use fusebox_ir::MAX_EXTENT;
 
 use super::{Loaded, Lower};
 use crate::{
     code_memory::Code,
     lanes::{
-        frame::{SCRATCH, SLOT, TIMED},
+        frame::{LONG, SCRATCH, SLOT, Stop, TIMED},
         helpers,
         script::{Call, Given, Number, Slot, Steps, Wanted},
     },
+    launch::UNKNOWN_STEPS,
 };
 
 impl Lower<'_, '_> {
@@ -152,14 +157,30 @@ impl Lower<'_, '_> {
                 self.first_of_scratch()
             }
         };
+        if self.script.lane.is_none() {
+            self.stop_if_long(call, steps, sizes);
+        }
         if let Some(word) = call.steps_word {
             self.store(words + word, steps);
         }
         for (number, working) in call.working.iter().enumerate() {
             let blocks = self.b.ins().iadd_imm_s(steps, working.steps - 1);
             let blocks = self.b.ins().ushr_imm_u(blocks, i64::from(working.steps.trailing_zeros()));
+            let ready = self.b.create_block();
+            self.b.append_block_param(ready, types::I64);
+            if let Some(own) = working.own {
+                let several = self.b.create_block();
+                let own = self.b.ins().iadd_imm_s(self.frame, ((words + own) * 8) as i64);
+                let alone = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, blocks, 1);
+                self.b.ins().brif(alone, ready, &[BlockArg::Value(own)], several, &[]);
+                self.b.switch_to_block(several);
+                self.b.set_cold_block(several);
+            }
             let number = self.number(number as i64);
             let address = self.help(helpers::working as *const (), &[number, blocks]);
+            self.b.ins().jump(ready, &[BlockArg::Value(address)]);
+            self.b.switch_to_block(ready);
+            let address = self.b.block_params(ready)[0];
             let none = self.b.ins().icmp_imm_u(IntCC::Equal, address, 0);
             self.fail_if(none);
             self.store(words + working.word, address);
@@ -186,6 +207,41 @@ impl Lower<'_, '_> {
         if let Some(Slot::Scalar(number, _)) = count {
             self.set_scalar(number, appended);
         }
+    }
+
+    /// Stops a plan before a launch that is estimated to take so long that threads may gain by it.
+    fn stop_if_long(&mut self, call: &Call, steps: Clif, sizes: &[Clif]) {
+        let mut points = self.b.ins().f64const(1.0);
+        let mut sum: Option<Clif> = None;
+        for (depth, &parts) in call.work.of_depth.iter().enumerate() {
+            if depth > 0 {
+                let steps = match depth.checked_sub(2).map(|inner| call.work.inner[inner]) {
+                    None => steps,
+                    Some(Some((from, to))) => {
+                        let (from, to) = (self.wanted(from, sizes), self.wanted(to, sizes));
+                        self.b.ins().isub(to, from)
+                    }
+                    Some(None) => self.number(UNKNOWN_STEPS as i64),
+                };
+                let steps = self.b.ins().fcvt_from_sint(types::F64, steps);
+                points = self.b.ins().fmul(points, steps);
+            }
+            if parts > 0 {
+                let parts = self.b.ins().f64const(parts as f64);
+                let own = self.b.ins().fmul(points, parts);
+                sum = Some(match sum {
+                    None => own,
+                    Some(before) => self.b.ins().fadd(before, own),
+                });
+            }
+        }
+        let Some(sum) = sum else { return };
+        let most = self.b.ins().load(types::F64, MemFlagsData::trusted(), self.frame, (LONG * 8) as i32);
+        let long = self.b.ins().fcmp(FloatCC::GreaterThanOrEqual, sum, most);
+        let how = self.number(Stop::Large as i64);
+        let next = self.b.create_block();
+        self.b.ins().brif(long, self.ended, &[BlockArg::Value(how)], next, &[]);
+        self.b.switch_to_block(next);
     }
 
     /// Calls one part; the lane fails if it does.

@@ -14,8 +14,9 @@ use cranelift_frontend::FunctionBuilder;
 use fusebox_ir::MAX_EXTENT;
 
 use super::{
-    frame::{COUNTS, ELEMENTS, LANES, NO_ARRAY, PIECE, Stop},
+    frame::{ELEMENTS, FREE, LANES, LIMIT, LIVE, NO_ARRAY, PEAK, PIECE, PIECES, Stop},
     helpers,
+    memory::{ADDRESS_AT, BYTES_AT, COUNT_AT, NEXT_AT, PieceWords, ROOM_AT},
     script::{Do, Number, Script, Slot, Source},
 };
 
@@ -81,12 +82,7 @@ impl<'s> Lower<'s, '_> {
 
     fn step(&mut self, step: &'s Do) {
         match step {
-            Do::Allocate { array, in_place_of } => {
-                let elements = self.elements(*array);
-                let over = in_place_of.map_or(NO_ARRAY, |source| source as i64);
-                let (array, over) = (self.number(*array as i64), self.number(over));
-                self.may_stop(helpers::allocate as *const (), &[array, elements, over]);
-            }
+            Do::Allocate { array, in_place_of } => self.allocate(*array, *in_place_of),
             Do::Data { array, bytes } => {
                 let elements = self.elements(*array);
                 let (array, bytes) = (self.number(*array as i64), self.number(*bytes as i64));
@@ -110,7 +106,82 @@ impl<'s> Lower<'s, '_> {
             Do::If { condition, then, otherwise } => self.branch(condition, then, otherwise),
             Do::While { test, condition, body, moves } => self.turns(test, condition, body, moves),
             Do::Free(array) => self.free(*array),
+            Do::Extent { array, dim, declared } => {
+                let extent = self.load(self.script.layout.extent(self.script.arrays[*array].first + dim));
+                let declared = self.known(*declared);
+                let other = self.b.ins().icmp(IntCC::NotEqual, extent, declared);
+                self.fail_if(other);
+            }
         }
+    }
+
+    /// Memory for an array: that of another of as many elements at once, if nothing else is in it, and else what the helper finds.
+    fn allocate(&mut self, array: usize, in_place_of: Option<usize>) {
+        let elements = self.elements(array);
+        let next = self.b.create_block();
+        let width = |array: usize| self.script.arrays[array].width;
+        if let Some(source) = in_place_of.filter(|&source| width(source) == width(array)) {
+            let place = self.place(source);
+            let count = self.count(place.piece, 0);
+            let alone = self.b.ins().icmp_imm_u(IntCC::Equal, count, 1);
+            let alike = self.b.ins().icmp(IntCC::Equal, place.elements, elements);
+            let fits = self.b.ins().band(alone, alike);
+            let (over, elsewhere) = (self.b.create_block(), self.b.create_block());
+            self.b.ins().brif(fits, over, &[], elsewhere, &[]);
+            self.b.switch_to_block(over);
+            self.count(place.piece, 1);
+            self.free(array);
+            self.set_place(array, place);
+            self.b.ins().jump(next, &[]);
+            self.b.switch_to_block(elsewhere);
+        }
+        let helped = self.b.create_block();
+        self.b.set_cold_block(helped);
+        self.take_free(array, elements, (next, helped));
+        self.b.switch_to_block(helped);
+        let over = in_place_of.map_or(NO_ARRAY, |source| source as i64);
+        let (array, over) = (self.number(array as i64), self.number(over));
+        self.may_stop(helpers::allocate as *const (), &[array, elements, over]);
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// Goes on with an array in the piece of memory that was freed last, if it has room; else elsewhere.
+    fn take_free(&mut self, array: usize, elements: Clif, (next, elsewhere): (Block, Block)) {
+        let piece = self.load(FREE);
+        let words = self.words_of(piece);
+        let word = |own: &mut Self, at: i32| own.b.ins().load(types::I64, MemFlagsData::trusted(), words, at);
+        let (room, limit) = (word(self, ROOM_AT), self.load(LIMIT));
+        let bytes = self.b.ins().imul_imm_s(elements, self.script.arrays[array].width as i64);
+        // More elements may be more bytes than a number can say.
+        let some = self.b.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, elements, MAX_EXTENT);
+        let fits = self.b.ins().icmp(IntCC::SignedLessThanOrEqual, bytes, room);
+        let below = self.b.ins().icmp(IntCC::SignedLessThan, bytes, limit);
+        let fits = self.b.ins().band(fits, below);
+        let fits = self.b.ins().band(fits, some);
+        let taken = self.b.create_block();
+        self.b.ins().brif(fits, taken, &[], elsewhere, &[]);
+        self.b.switch_to_block(taken);
+        let (before, address) = (word(self, NEXT_AT), word(self, ADDRESS_AT));
+        self.store(FREE, before);
+        let one = self.number(1);
+        self.b.ins().store(MemFlagsData::trusted(), one, words, COUNT_AT);
+        self.b.ins().store(MemFlagsData::trusted(), bytes, words, BYTES_AT);
+        let (live, peak) = (self.load(LIVE), self.load(PEAK));
+        let live = self.b.ins().iadd(live, bytes);
+        let peak = self.b.ins().umax(live, peak);
+        self.store(LIVE, live);
+        self.store(PEAK, peak);
+        self.free(array);
+        self.set_place(array, Loaded { address, elements, piece });
+        self.b.ins().jump(next, &[]);
+    }
+
+    /// Where the words of a piece of memory are.
+    fn words_of(&mut self, piece: Clif) -> Clif {
+        let pieces = self.load(PIECES);
+        let offset = self.b.ins().imul_imm_s(piece, size_of::<PieceWords>() as i64);
+        self.b.ins().iadd(pieces, offset)
     }
 
     fn number(&mut self, number: i64) -> Clif {
@@ -240,15 +311,13 @@ impl<'s> Lower<'s, '_> {
 
     /// One array more or less in a piece of memory; how many there are then.
     fn count(&mut self, piece: Clif, more: i64) -> Clif {
-        let counts = self.load(COUNTS);
-        let offset = self.b.ins().ishl_imm_u(piece, 3);
-        let at = self.b.ins().iadd(counts, offset);
-        let before = self.b.ins().load(types::I64, MemFlagsData::trusted(), at, 0);
+        let at = self.words_of(piece);
+        let before = self.b.ins().load(types::I64, MemFlagsData::trusted(), at, COUNT_AT);
         if more == 0 {
             return before;
         }
         let after = self.b.ins().iadd_imm_s(before, more);
-        self.b.ins().store(MemFlagsData::trusted(), after, at, 0);
+        self.b.ins().store(MemFlagsData::trusted(), after, at, COUNT_AT);
         after
     }
 
@@ -261,7 +330,13 @@ impl<'s> Lower<'s, '_> {
         let (unused, next) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(left, next, &[], unused, &[]);
         self.b.switch_to_block(unused);
-        self.help(helpers::unused as *const (), &[piece]);
+        let (words, before) = (self.words_of(piece), self.load(FREE));
+        self.b.ins().store(MemFlagsData::trusted(), before, words, NEXT_AT);
+        self.store(FREE, piece);
+        let bytes = self.b.ins().load(types::I64, MemFlagsData::trusted(), words, BYTES_AT);
+        let live = self.load(LIVE);
+        let live = self.b.ins().isub(live, bytes);
+        self.store(LIVE, live);
         self.b.ins().jump(next, &[]);
         self.b.switch_to_block(next);
     }

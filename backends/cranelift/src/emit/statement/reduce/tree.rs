@@ -172,33 +172,58 @@ impl Emitter<'_> {
             let Some(reduce) = self.reduces.get_mut(&position) else { self.misplaced(position) };
             reduce.steps = Some(blocks);
             let reduce = reduce.clone();
-            let zero = self.b.int(0);
-            let outer = self.b.begin_loop(zero, blocks, BLOCK, &[]);
-            let end = self.b.add_int(outer.index, BLOCK);
-            let end = self.b.binary(Binary::Min, end, blocks);
-            let count = self.b.sub(end, outer.index);
-            self.block_begin(position, count)?;
-            let each = self.b.begin_loop(outer.index, end, 1, &[]);
-            let values: Vec<Value> = (reduce.types.iter().enumerate())
-                .map(|(component, &ty)| {
-                    let base = self.hidden_argument(HiddenArgument::Partial(position, component));
-                    self.b.load(ty, 1, base, each.index, Memory::Shared)
-                })
-                .collect();
-            let has = (reduce.presence == Presence::Flags).then(|| {
-                let base = self.hidden_argument(HiddenArgument::PartialFlags(position));
-                self.b.load(ElementType::Bool, 1, base, each.index, Memory::Shared)
-            });
-            let mut here = reduce.clone();
-            here.element = Some(self.b.sub(each.index, outer.index));
-            self.put(&here, &values, has)?;
-            self.b.end_loop(each, Vec::new());
-            let result = self.block_result(position, count)?;
-            self.block_end(position, outer.index, result)?;
-            self.b.end_loop(outer, Vec::new());
+            if reduce.is_blocked() {
+                // What fits into a block is often run, and short: it has been combined.
+                let (zero, one) = (self.b.int(0), self.b.int(1));
+                let alone = self.b.binary(Binary::Eq, blocks, one);
+                self.b.open();
+                let result = self.left_result(position, &reduce, zero);
+                self.set_out(&reduce, &result);
+                let then = self.b.close();
+                self.b.open();
+                self.combine_results(position, &reduce, blocks)?;
+                let otherwise = self.b.close();
+                self.b.end_if(alone, (then, Vec::new()), (otherwise, Vec::new()));
+            } else {
+                self.combine_results(position, &reduce, blocks)?;
+            }
             self.reduce_end(position)?;
         }
         Ok(())
+    }
+
+    /// Combines the results of so many blocks.
+    fn combine_results(&mut self, position: usize, reduce: &Reduce, blocks: Value) -> Result {
+        let zero = self.b.int(0);
+        let outer = self.b.begin_loop(zero, blocks, BLOCK, &[]);
+        let end = self.b.add_int(outer.index, BLOCK);
+        let end = self.b.binary(Binary::Min, end, blocks);
+        let count = self.b.sub(end, outer.index);
+        self.block_begin(position, count)?;
+        let each = self.b.begin_loop(outer.index, end, 1, &[]);
+        let (values, has) = self.left_result(position, reduce, each.index);
+        let mut here = reduce.clone();
+        here.element = Some(self.b.sub(each.index, outer.index));
+        self.put(&here, &values, has)?;
+        self.b.end_loop(each, Vec::new());
+        let result = self.block_result(position, count)?;
+        self.block_end(position, outer.index, result)?;
+        self.b.end_loop(outer, Vec::new());
+        Ok(())
+    }
+
+    /// The result that a body left of a block.
+    fn left_result(&mut self, position: usize, reduce: &Reduce, block: Value) -> Maybe {
+        let values = (reduce.types.iter().enumerate()).map(|(component, &ty)| {
+            let base = self.hidden_argument(HiddenArgument::Partial(position, component));
+            self.b.load(ty, 1, base, block, Memory::Shared)
+        });
+        let values = values.collect();
+        let has = (reduce.presence == Presence::Flags).then(|| {
+            let base = self.hidden_argument(HiddenArgument::PartialFlags(position));
+            self.b.load(ElementType::Bool, 1, base, block, Memory::Shared)
+        });
+        (values, has)
     }
 
     /// Opens a block of `count` elements.
@@ -226,16 +251,7 @@ impl Emitter<'_> {
     pub(in crate::emit) fn block_end(&mut self, position: usize, start: Value, result: Maybe) -> Result {
         let reduce = self.reduce_or_total(position);
         if let Some(statement) = reduce.partial {
-            let shift = self.b.int(BLOCK.trailing_zeros().into());
-            let block = self.b.binary(Binary::Shr, start, shift);
-            for (component, &value) in result.0.iter().enumerate() {
-                let base = self.hidden_argument(HiddenArgument::Partial(statement, component));
-                self.b.store(base, block, value, None);
-            }
-            if let Some(has) = result.1 {
-                let base = self.hidden_argument(HiddenArgument::PartialFlags(statement));
-                self.b.store(base, block, has, None);
-            }
+            self.leave_result(statement, start, &result);
             return Ok(());
         }
         let zero = self.b.int(0);
@@ -249,6 +265,20 @@ impl Emitter<'_> {
         let otherwise = self.b.close();
         self.b.end_if(several, (then, Vec::new()), (otherwise, Vec::new()));
         Ok(())
+    }
+
+    /// Leaves the result of a reduce's block, from step `start` on, for what comes behind all ranges.
+    pub(in crate::emit) fn leave_result(&mut self, position: usize, start: Value, (values, has): &Maybe) {
+        let shift = self.b.int(BLOCK.trailing_zeros().into());
+        let block = self.b.binary(Binary::Shr, start, shift);
+        for (component, &value) in values.iter().enumerate() {
+            let base = self.hidden_argument(HiddenArgument::Partial(position, component));
+            self.b.store(base, block, value, None);
+        }
+        if let &Some(has) = has {
+            let base = self.hidden_argument(HiddenArgument::PartialFlags(position));
+            self.b.store(base, block, has, None);
+        }
     }
 
     /// The reduce of a statement, or that of its total if it is a scan.

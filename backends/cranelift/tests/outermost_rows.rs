@@ -1,0 +1,118 @@
+//! The outermost level as a row: what its steps combine, of all lengths around gangs, iterations and blocks; and boundaries along it, of which each
+//! gang asks where they are.
+
+use crate::common::{Random, changed, every_schedule, plan};
+use fusebox_ir::{
+    Array,
+    ElementType::{self, F32, F64, I8, I64, U8, U16},
+};
+use fusebox_schedule::Preferences;
+
+/// Steps around gangs, iterations, where rows with a border end, and blocks.
+const STEPS: [usize; 22] = [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 63, 65, 255, 256, 257, 4095, 4096, 4097];
+
+/// What a schedule says where the outermost level is a row.
+const ROW: &str = "remainder masked";
+
+fn inputs(elements: &[ElementType]) -> Vec<Vec<Array>> {
+    let mut random = Random(47);
+    let one = |&steps: &usize| elements.iter().map(|&element| random.array(element, &[steps])).collect();
+    STEPS.iter().map(one).collect()
+}
+
+#[test]
+fn what_few_steps_combine() {
+    for (element, function, seed) in [
+        (F32, "x + y", "0.5"),
+        (F32, "min(x, y)", "inf_f32"),
+        (F64, "x * y", "1.0"),
+        (I64, "x + y", "7"),
+        (I8, "max(x, y)", "-3"),
+        (U16, "x ^ y", "1"),
+        (U8, "x & y", "255"),
+    ] {
+        let source = format!(
+            "fn f(a: [n]{element}) -> {element} {{
+                 let s: {element} = fold(|x, y| {function}, {seed}, a)
+                 return s }}"
+        );
+        let [rows] = every_schedule(&source, &inputs(&[element]), &[ROW])[..] else { panic!("one form") };
+        assert!(rows >= 2, "{source}");
+    }
+}
+
+/// Several reduces, what comes behind them, and elements that are stored.
+#[test]
+fn several_that_few_steps_combine() {
+    let source = "fn f(a: [n]f32, b: [n]f32) -> f32, f32, [n]f32 {
+      let s: f32, m: f32, c: [n]f32 = cluster(|| {
+        vertical p: [n]f32 = map(|x, y| x * y, a, b)
+        last sum: f32 = fold(|x, y| x + y, 1.0, p)
+        last most: f32 = fold(|x, y| max(x, y), -inf_f32, b)
+        last c: [n]f32 = map(|x| x + 1.0, p)
+        return sum, most, c })
+      return s, m, c }";
+    let [rows] = every_schedule(source, &inputs(&[F32, F32]), &[ROW])[..] else { panic!("one form") };
+    assert!(rows >= 2);
+}
+
+/// Elements at the ends take the place of those beyond, however far away these are.
+#[test]
+fn boundaries_along_few_steps() {
+    for (element, taps, boundary) in [
+        (I64, "v[-1], v[0], v[1]", "clamp"),
+        (F32, "v[-3], v[0], v[2]", "clamp"),
+        (F64, "v[0], v[1], v[20]", "clamp"),
+        (I8, "v[-1], v[0], v[1]", "clamp"),
+        (U16, "v[-40], v[-9], v[0]", "clamp"),
+        (F32, "v[-1], v[0], v[1]", "wrap"),
+        (I64, "v[-2], v[0], v[5]", "mirror"),
+        (F64, "v[-1], v[0], v[1]", "constant(2.0)"),
+    ] {
+        let source = format!(
+            "fn f(v: [n]{element}) -> {element}, [n]{element} {{
+               let s: {element}, w: [n]{element} = cluster(|| {{
+                 diagonal w: [n]{element} = stencil(|l, x, r| max(min(l, x), r), {taps}, v: {boundary})
+                 last s: {element} = fold(|x, y| max(x, y), 0, w)
+                 return s, w }})
+               return s, w }}"
+        );
+        let source = if element.is_float() { source.replace(", 0, w", ", 0.0, w") } else { source };
+        let [rows] = every_schedule(&source, &inputs(&[element]), &[ROW])[..] else { panic!("one form") };
+        assert!(rows >= 1, "{source}");
+    }
+}
+
+/// Inner levels are rows with boundaries, too, where that is asked for: along both directions of a picture.
+#[test]
+fn boundaries_along_rows_of_a_picture() {
+    let source = "fn f(a: [m, n]f32) -> [m]f32 {
+      let s: [m]f32 = cluster(|| {
+        vertical w: [m, n]f32 = stencil(|u, l, x, r, d| (l - x) * (x - r) + (u - d), a[-1, 0], a[0, -2], a[0, 0], a[0, 1], a[3, 0], a: clamp)
+        last s: [m]f32 = fold(|x, y| x + y, 0.0, w)
+        return s })
+      return s }";
+    let mut random = Random(53);
+    let shapes = [[1, 1], [0, 5], [5, 0], [7, 2], [3, 16], [5, 31], [6, 33], [4, 200], [2, 4097]];
+    let inputs: Vec<_> = shapes.iter().map(|shape| vec![random.array(F32, shape)]).collect();
+    let [rows] = every_schedule(source, &inputs, &[ROW])[..] else { panic!("one form") };
+    assert!(rows >= 1);
+}
+
+#[test]
+fn they_are_refused_with_the_reason() {
+    let of = |source: &str| plan(source).kernels.pop().unwrap();
+    let sum = of("fn f(a: [n]f32) -> f32 { let s: f32 = fold(|x, y| x + y, 0.0, a) return s }");
+    let change = |changes: &[(&str, &str)]| changed(&sum, "avx512", Preferences::default(), changes);
+    assert_eq!(change(&[]), "accepted");
+    let longer = change(&[("when x < 4097", "when x < 5000")]);
+    assert!(longer.contains("level 0 is no row: it may have more than 4096 steps"), "{longer}");
+    let pairs = of("fn f(a: [n]f32) -> f32, i64 {
+        let i: [n]i64 = generate([n], |j| j)
+        let m: f32, at: i64 = fold1(|x, i, y, j| {
+          let first = x <= y
+          return if first { x } else { y }, if first { i } else { j } }, a, i)
+        return m, at }");
+    let text = changed(&pairs, "avx512", Preferences::default(), &[]);
+    assert_eq!(text, "accepted");
+}
