@@ -217,20 +217,24 @@ fn worker() {
         "one" => Which::One,
         most => Which::Most(most.parse().unwrap()),
     };
-    let backends = [true, false].map(|wide| {
+    let backends = [(true, 0), (false, 0), (true, 1)].map(|(wide, script_from_runs)| {
         // Turns of loops are done in strips too.
         let (strips_from_bytes, strip_bytes) = (0, 2_000);
         // Some lanes are left to all threads.
         let config = Config { threads: 2, share_from_ns: 1_000, wide, lane_bytes: 128, ..Config::default() };
         // What is not shared runs at once.
-        Cranelift::new(Config { strips_from_bytes, strip_bytes, at_once_from_ns: 0, ..config }).unwrap()
+        let config = Config { strips_from_bytes, strip_bytes, at_once_from_ns: 0, script_from_runs, ..config };
+        // Or everything is small, and the plan runs by its script.
+        let long = 1_000_000_000;
+        let small = Config { share_from_ns: long, at_once_from_ns: long, lane_bytes: 1 << 20, ..config.clone() };
+        Cranelift::new(if script_from_runs > 0 { small } else { config }).unwrap()
     });
     std::panic::set_hook(Box::new(|_| {}));
     let mut out = std::io::stdout();
     for (position, edit) in edits(&plan, which).iter().enumerate().skip(from.parse().unwrap()) {
         writeln!(out, "begin {position} {} = {}", edit.at, edit.to).unwrap();
         out.flush().unwrap();
-        let told = match outcome(&plan, edit, &inputs, &backends[position % 2]) {
+        let told = match outcome(&plan, edit, &inputs, &backends[position % 3]) {
             Ok(outcome) => outcome.to_owned(),
             Err(defect) => format!("defect {}", defect.replace('\n', " ").chars().take(600).collect::<String>()),
         };

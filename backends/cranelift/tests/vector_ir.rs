@@ -146,7 +146,7 @@ fn a_dot_product_keeps_its_accumulators() {
     insta::assert_snapshot!(text, @r"
     gangs of 64
     block dot body {
-      %0: i64 = argument 4
+      %0: i64 = argument 5
       %1: i64 = 0i64
       %2: bool = %0 != %1
       if %2 {
