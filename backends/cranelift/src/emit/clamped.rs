@@ -19,7 +19,7 @@ pub(super) fn as_wide(bytes: usize) -> ElementType {
 
 impl Emitter<'_> {
     /// A mask of the first lanes of a gang, as many as it says: none of fewer than none, and all of more than there are.
-    pub(super) fn first_lanes(&mut self, count: Value, (width, lanes): (ElementType, u32)) -> Value {
+    fn first_lanes(&mut self, count: Value, (width, lanes): (ElementType, u32)) -> Value {
         let count = if width == ElementType::I64 {
             count
         } else {
@@ -27,6 +27,11 @@ impl Emitter<'_> {
             let count = self.b.binary(Binary::Min, count, all);
             self.b.binary(Binary::Max, count, none)
         };
+        self.lanes_below(count, (width, lanes))
+    }
+
+    /// A mask of the lanes whose number is below one that their type can say.
+    pub(super) fn lanes_below(&mut self, count: Value, (width, lanes): (ElementType, u32)) -> Value {
         let count = self.b.convert(width, count);
         let iota = self.b.iota(width, lanes);
         self.b.less(iota, count)

@@ -203,7 +203,10 @@ impl<'k> Emitter<'k> {
         let own = self.b.add_int(start, ahead);
         let own = if ahead == 0 { own } else { self.b.binary(Binary::Min, own, steps) };
         let left = self.b.sub(steps, own);
-        Ok(GangPlace { first: own, mask: Some(self.first_lanes(left, (width, lanes))), behind: 0 })
+        // No more than a block.
+        let lanes_left = self.b.int(lanes.into());
+        let left = if width == ElementType::I8 { self.b.binary(Binary::Min, left, lanes_left) } else { left };
+        Ok(GangPlace { first: own, mask: Some(self.lanes_below(left, (width, lanes))), behind: 0 })
     }
 
     /// A type of lanes that is as wide as what is loaded: the mask then needs no other width.
