@@ -5,6 +5,7 @@ mod beside;
 mod caches;
 mod code_memory;
 mod compile;
+mod cpu;
 pub mod emit;
 mod estimate;
 mod failure;

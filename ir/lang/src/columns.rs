@@ -1,7 +1,4 @@
-//! Values of the host as columns, one for each component, and back.
-//!
-//! Columns of numbers are copied as a whole. Elements of several components are taken apart a field at a time, so that each of their
-//! columns is.
+//! Values of several components as columns, and back: they are taken apart a field at a time, so that columns of numbers are copied as a whole.
 
 use std::vec::IntoIter;
 
@@ -25,25 +22,4 @@ pub(crate) fn load_part<T: Elt>(columns: &mut &[Array], count: usize) -> Option<
     let (own, rest) = columns.split_at_checked(T::COUNT)?;
     *columns = rest;
     T::load(own, count).map(Vec::into_iter)
-}
-
-/// Adds columns, value by value.
-pub(crate) fn store_each<T: Elt>(values: &[T], extents: &[usize], out: &mut Vec<Array>) -> Result<(), ArrayError> {
-    let mut columns = T::types().into_iter().map(|ty| Array::zeros(ty, extents)).collect::<Result<Vec<Array>, _>>()?;
-    let mut row = Vec::with_capacity(T::COUNT);
-    let mut bytes: Vec<_> = columns.iter_mut().map(|column| (column.element().bytes(), column.bytes_mut())).collect();
-    for (position, value) in values.iter().enumerate() {
-        row.clear();
-        value.put(&mut row);
-        for ((width, bytes), constant) in bytes.iter_mut().zip(&row) {
-            bytes[position * *width..][..*width].copy_from_slice(&constant.bits().to_le_bytes()[..*width]);
-        }
-    }
-    out.append(&mut columns);
-    Ok(())
-}
-
-/// The values of columns, one by one.
-pub(crate) fn load_each<T: Elt>(columns: &[Array], count: usize) -> Option<Vec<T>> {
-    (0..count).map(|position| T::take(&mut columns.iter().map(|column| column.get(position)))).collect()
 }

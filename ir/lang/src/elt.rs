@@ -59,13 +59,13 @@ pub trait Elt: Sized + Clone + 'static {
     /// Where no memory holds them.
     #[doc(hidden)]
     fn store(values: &[Self], extents: &[usize], out: &mut Vec<Array>) -> Result<(), ArrayError> {
-        crate::columns::store_each(values, extents, out)
+        store_each(values, extents, out)
     }
 
     /// The `count` values that these columns are, one for each component; `None` where some of them are no value.
     #[doc(hidden)]
     fn load(columns: &[Array], count: usize) -> Option<Vec<Self>> {
-        crate::columns::load_each(columns, count)
+        load_each(columns, count)
     }
 
     /// The types of the components.
@@ -126,56 +126,6 @@ scalar_elements! {
     f64 => F64, |c| Some(f64::from_bits(c.bits())), new to_vec;
 }
 
-macro_rules! tuple_elements {
-    ($(($($t:ident $i:tt $name:literal),*))*) => {$(
-        /// Components are called `_0`, `_1`, and so on.
-        impl<$($t: Elt),*> Elt for ($($t,)*) {
-            const COUNT: usize = 0 $(+ $t::COUNT)*;
-            #[allow(unused_variables)]
-            fn fields(fields: &mut Fields) {
-                $(fields.part($name, $t::fields);)*
-            }
-            #[allow(unused_variables)]
-            fn put(&self, out: &mut Vec<Constant>) {
-                $(self.$i.put(out);)*
-            }
-            #[allow(unused_variables)]
-            fn take(from: &mut dyn Iterator<Item = Constant>) -> Option<Self> {
-                Some(($($t::take(from)?,)*))
-            }
-            #[allow(unused_variables)]
-            fn store(values: &[Self], extents: &[usize], out: &mut Vec<Array>) -> Result<(), ArrayError> {
-                $(crate::columns::store_part(values, |value| &value.$i, extents, out)?;)*
-                Ok(())
-            }
-            tuple_elements!(@load $($t $i),*);
-        }
-    )*};
-    (@load) => {};
-    (@load $($t:ident $i:tt),*) => {
-        fn load(columns: &[Array], count: usize) -> Option<Vec<Self>> {
-            let mut columns = columns;
-            let mut parts = ($(crate::columns::load_part::<$t>(&mut columns, count)?,)*);
-            Some(std::iter::from_fn(|| Some(($(parts.$i.next()?,)*))).collect())
-        }
-    };
-}
-tuple_elements! {
-    ()
-    (A 0 "_0")
-    (A 0 "_0", B 1 "_1")
-    (A 0 "_0", B 1 "_1", C 2 "_2")
-    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3")
-    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4")
-    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4", F 5 "_5")
-    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4", F 5 "_5", G 6 "_6")
-    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4", F 5 "_5", G 6 "_6", H 7 "_7")
-    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4", F 5 "_5", G 6 "_6", H 7 "_7", I 8 "_8")
-    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4", F 5 "_5", G 6 "_6", H 7 "_7", I 8 "_8", J 9 "_9")
-    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4", F 5 "_5", G 6 "_6", H 7 "_7", I 8 "_8", J 9 "_9", K 10 "_10")
-    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4", F 5 "_5", G 6 "_6", H 7 "_7", I 8 "_8", J 9 "_9", K 10 "_10", L 11 "_11")
-}
-
 /// A `bool` called `some`, then the value, called `value`; of `None` the value is zero.
 impl<T: Elt> Elt for Option<T> {
     const COUNT: usize = 1 + T::COUNT;
@@ -199,4 +149,25 @@ impl<T: Elt> Elt for Option<T> {
         }
         Some(None)
     }
+}
+
+/// Adds columns, value by value.
+fn store_each<T: Elt>(values: &[T], extents: &[usize], out: &mut Vec<Array>) -> Result<(), ArrayError> {
+    let mut columns = T::types().into_iter().map(|ty| Array::zeros(ty, extents)).collect::<Result<Vec<Array>, _>>()?;
+    let mut row = Vec::with_capacity(T::COUNT);
+    let mut bytes: Vec<_> = columns.iter_mut().map(|column| (column.element().bytes(), column.bytes_mut())).collect();
+    for (position, value) in values.iter().enumerate() {
+        row.clear();
+        value.put(&mut row);
+        for ((width, bytes), constant) in bytes.iter_mut().zip(&row) {
+            bytes[position * *width..][..*width].copy_from_slice(&constant.bits().to_le_bytes()[..*width]);
+        }
+    }
+    out.append(&mut columns);
+    Ok(())
+}
+
+/// The values of columns, one by one.
+fn load_each<T: Elt>(columns: &[Array], count: usize) -> Option<Vec<T>> {
+    (0..count).map(|position| T::take(&mut columns.iter().map(|column| column.get(position)))).collect()
 }

@@ -35,6 +35,7 @@ mod scalar;
 mod sequence;
 mod shape;
 mod slice;
+mod tuples;
 
 pub use fusebox_ir::{Constant, PermuteOrder};
 pub use fusebox_lang_derive::Elt;

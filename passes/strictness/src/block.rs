@@ -13,8 +13,9 @@ use fusebox_ir::{
 
 use crate::{
     Config, Error, Report, code,
+    facts::{Facts, Item},
     names::{Named, Names},
-    parts::{Bindings, Facts, Item, parts},
+    parts::{Bindings, parts},
 };
 
 /// Blocks nested deeper take nothing from outside that may be computed there.

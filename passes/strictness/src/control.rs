@@ -9,8 +9,9 @@ use crate::{
     Error,
     block::Maker,
     elements::{Runs, some},
+    facts::Item,
     names::Named,
-    parts::{Before, Item, before_loop},
+    parts::{Before, before_loop},
 };
 
 impl<'p> Maker<'p> {

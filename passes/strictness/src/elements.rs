@@ -11,7 +11,7 @@ use fusebox_ir::{
     ScalarValue,
 };
 
-use crate::parts::{Facts, Item};
+use crate::facts::{Facts, Item};
 
 /// The extents of each operation whose function names a value. It is needed where all extents of one of them are positive.
 pub(crate) type Runs = Vec<Vec<Extent>>;

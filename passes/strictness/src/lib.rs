@@ -6,6 +6,7 @@ mod code; // scalar code that may fail, put into functions
 mod control; // branches and loops
 mod elements; // what only functions need, where they have elements
 mod error;
+mod facts; // what is known of a program, and of bindings that wait
 mod names; // what a value of the program is called in the strict one
 mod parts; // which results of a binding are needed now, which later
 

@@ -10,7 +10,7 @@ mod lane;
 mod lower;
 mod memory;
 mod script;
-mod scripts;
+pub(crate) mod scripts;
 mod small;
 mod writing;
 
@@ -23,8 +23,8 @@ use fusebox_backend::{AtOnce, BackendError, Joined, LaneRun, Lanes, Stored, Valu
 use fusebox_ir::{Array, ElementType, Fault, Place, Plan, RunError};
 
 use self::{frame::Stop, kept::Kept, lane::LaneScript, memory::LaneMemory};
-pub(crate) use self::{memory::POOL_BYTES, scripts::Scripts, small::SmallPlan};
-use crate::{Shared, machine::Cpu};
+pub(crate) use self::{memory::POOL_BYTES, small::SmallPlan};
+use crate::{Shared, cpu::Cpu};
 
 /// Bytes that lanes give from which on all threads put them together: one copies as many in the time that it takes to call the others.
 const TOGETHER_FROM: usize = 1 << 20;

@@ -19,7 +19,12 @@ use super::{
     memory::LaneMemory,
     script::{LaneCode, Script, Slot, Source},
 };
-use crate::{code_memory::CodeMemory, code_memory::CodeMemoryBuilder, estimate::PARTS_OF_NS, launch, machine::Cpu};
+use crate::{
+    code_memory::{CodeMemory, CodeMemoryBuilder},
+    cpu::Cpu,
+    estimate::PARTS_OF_NS,
+    launch,
+};
 
 /// Fewer launches than these take less time than it takes to begin with a script.
 const LEAST_LAUNCHES: usize = 4;
@@ -32,6 +37,9 @@ const TURNS: usize = 4;
 
 /// How many runs go by after one that was not small, before the script is tried again: what it does in vain is little beside them.
 const RUNS_APART: u32 = 64;
+
+/// Bytes of memory that a plan keeps for later runs, at most.
+const KEPT_BYTES: usize = 4 << 20;
 
 /// What a plan has for runs in which all of it is small.
 #[derive(Debug, Default)]
@@ -66,12 +74,15 @@ impl SmallPlan {
             return None;
         }
         let code = self.code_for(cpu, sizes)?;
-        if self.runs.load(Ordering::Relaxed) > 0 {
-            self.runs.fetch_sub(1, Ordering::Relaxed);
+        let left = self.runs.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |runs| runs.checked_sub(1));
+        if left.is_ok() {
             return None;
         }
         let mut memory = lock(&self.spare).pop().unwrap_or_default();
         let ran = run(code, cpu, (sizes, inputs), &mut memory, results);
+        if memory.bytes_held() > KEPT_BYTES {
+            memory.drop_pieces();
+        }
         lock(&self.spare).push(memory);
         if ran.is_none() {
             results.clear();

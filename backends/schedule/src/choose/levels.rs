@@ -150,7 +150,7 @@ impl<'k> Builder<'k> {
         let nodes = match self.unit() {
             _ if self.kernel.levels.is_empty() => Vec::new(),
             None => self.level(0, Axis(0), &Trip::default()),
-            Some(unit) => self.shared_or_row(unit),
+            Some(unit) => self.shared(unit),
         };
         self.with_rest(nodes)
     }
@@ -185,22 +185,7 @@ impl<'k> Builder<'k> {
     }
 
     /// The outermost level, in pieces for threads; as a row where it has few steps, which are all in one piece.
-    fn shared_or_row(&mut self, unit: Unit) -> Vec<Node> {
-        let Some(row) = self.row_of_outermost() else { return vec![self.shared(unit, None)] };
-        let steps = trip_count(&self.kernel.levels[0]);
-        match steps.map(|steps| steps < row.fewer_than.into()) {
-            Some(true) => vec![self.shared(unit, Some(row))],
-            Some(false) => vec![self.shared(unit, None)],
-            None => {
-                let (then, otherwise) = (self.shared(unit, Some(row)), self.shared(unit, None));
-                let (then, otherwise) = (self.with_rest(vec![then]), self.with_rest(vec![otherwise]));
-                vec![Node::Choose { level: 0, fewer_than: row.fewer_than, then, otherwise }]
-            }
-        }
-    }
-
-    /// The outermost level, in pieces for threads, each as a row if there is one.
-    fn shared(&mut self, unit: Unit, row: Option<Row>) -> Node {
+    fn shared(&mut self, unit: Unit) -> Vec<Node> {
         let by = match unit {
             Unit::Any if self.preferences.by_elements != Some(false) && may_be_by_elements(self.kernel) => {
                 SplitBy::Elements
@@ -210,13 +195,18 @@ impl<'k> Builder<'k> {
             Unit::Chunks => SplitBy::Chunks,
         };
         let (pieces, steps) = self.split(Axis(0), by);
-        let body = match row {
-            Some(row) => {
-                vec![Node::Loop(row.along(steps, trip_count(&self.kernel.levels[0]).unwrap_or(0)))]
-            }
-            None => self.level(0, steps, &Trip::default()),
-        };
-        Node::Loop(Loop::new(pieces, By::Threads, body))
+        let threads = |body: Vec<Node>| vec![Node::Loop(Loop::new(pieces, By::Threads, body))];
+        let known = trip_count(&self.kernel.levels[0]);
+        let row = self.row_of_outermost().filter(|row| known.is_none_or(|steps| steps < row.fewer_than.into()));
+        let as_row = |row: Row| threads(vec![Node::Loop(row.along(steps, known.unwrap_or(0)))]);
+        if let Some(row) = row.filter(|_| known.is_some()) {
+            return as_row(row);
+        }
+        let otherwise = threads(self.level(0, steps, &Trip::default()));
+        let Some(row) = row else { return otherwise };
+        let then = as_row(row);
+        let (then, otherwise) = (self.with_rest(then), self.with_rest(otherwise));
+        vec![Node::Choose { level: 0, fewer_than: row.fewer_than, then, otherwise }]
     }
 
     /// Nodes, and behind them what has no place in them.

@@ -72,7 +72,7 @@ impl Row {
             };
         }
         let because = if level == 0 {
-            "so few steps are one block, whose accumulators no other block has to find"
+            "so few steps are one block, and nothing is combined through memory"
         } else {
             "how many steps it has is known at each point alone, and they may be few"
         };
