@@ -128,7 +128,7 @@ pub(crate) struct Shared {
     pub(crate) sorts: Sorts,
     /// What threads need to run lanes, of runs that are over.
     pub(crate) lanes: Mutex<Vec<lanes::Worker>>,
-    /// How many lanes went on as plans do, after their code had stopped.
+    /// How many lanes, and runs of small plans, went on as plans do, after their code had stopped.
     pub(crate) lanes_stopped: AtomicUsize,
 }
 

@@ -125,7 +125,8 @@ impl LoadedPlan {
         self.small.has_code()
     }
 
-    /// How many lanes of all plans of the backend stopped in the code of their script so far, as they fail or are large, and were run as plans are.
+    /// How many lanes, and runs, of all plans of the backend stopped in the code of their script so far, as they fail or are large, and were run as
+    /// plans are.
     pub fn lanes_stopped(&self) -> usize {
         self.shared.lanes_stopped.load(Ordering::Relaxed)
     }

@@ -1,5 +1,7 @@
 //! Memory of lanes, which the next lane finds again.
 
+use std::mem::offset_of;
+
 use fusebox_ir::{ALIGNMENT, Array, Memory};
 
 use super::frame::{Frame, Result, Stop};
@@ -36,11 +38,11 @@ pub(super) struct PieceWords {
 }
 
 /// Where its words are, in bytes.
-pub(super) const COUNT_AT: i32 = 0;
-pub(super) const ADDRESS_AT: i32 = 8;
-pub(super) const ROOM_AT: i32 = 16;
-pub(super) const NEXT_AT: i32 = 24;
-pub(super) const BYTES_AT: i32 = 32;
+pub(super) const COUNT_AT: i32 = offset_of!(PieceWords, count) as i32;
+pub(super) const ADDRESS_AT: i32 = offset_of!(PieceWords, address) as i32;
+pub(super) const ROOM_AT: i32 = offset_of!(PieceWords, room) as i32;
+pub(super) const NEXT_AT: i32 = offset_of!(PieceWords, next) as i32;
+pub(super) const BYTES_AT: i32 = offset_of!(PieceWords, bytes) as i32;
 
 /// How many arrays are in what is no memory of lanes: more than come and go, so that there is never one alone, and never none.
 const OUTSIDE: i64 = 1 << 62;

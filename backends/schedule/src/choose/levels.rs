@@ -16,7 +16,7 @@ use super::{
     gain::Tally,
     gang::{gang, lanes_of},
     partitions,
-    rows::{Row, rows},
+    rows::{MOST_STATEMENTS, Row, rows},
     runs,
     together::Together,
 };
@@ -31,8 +31,6 @@ use crate::{
 
 /// Bytes of the shortest vectors.
 const SHORTEST: u32 = 16;
-/// Kernels of more statements have one nest, as two would be too much code.
-const MOST_STATEMENTS: usize = 96;
 
 /// In what pieces a level may be shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

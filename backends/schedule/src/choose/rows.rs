@@ -31,8 +31,8 @@ const FEW_GANGS: u32 = 4;
 /// Steps of the outermost level, at most, that are a row though boundaries apply along it: each gang of a row asks where they do.
 const WITH_BORDER: u32 = 256;
 
-/// Kernels of more statements have no nest for few steps of the outermost level: it would be as much code again.
-const MOST_STATEMENTS: usize = 96;
+/// Kernels of more statements have one nest for any number of steps, as two would be too much code.
+pub(super) const MOST_STATEMENTS: usize = 96;
 
 /// Points of which short rows are done at once: a sum takes as long as three or four instructions that wait for each other, and each point has its own code.
 const ABREAST: u32 = 4;
