@@ -50,7 +50,8 @@ pub fn may_be_row(kernel: &Kernel, level: usize, (lanes, unroll): (u32, u32), mo
             }
             Action::Load { array, .. } => lanes as usize * kernel.arrays[array.index()].element.bytes() <= ALIGNMENT,
             Action::Scalar(_) | Action::Check { .. } | Action::Store { .. } | Action::Append { .. } => true,
-            Action::Reduce { .. } | Action::Scan { .. } | Action::Scatter { .. } => false,
+            Action::Scatter { order, .. } => *order == ScatterOrder::Unique,
+            Action::Reduce { .. } | Action::Scan { .. } => false,
         };
         if !fits {
             return Err(format!("statement {position} is none of a row in {unroll} gangs of {lanes}"));

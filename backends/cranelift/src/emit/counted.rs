@@ -80,10 +80,11 @@ impl Emitter<'_> {
         let bound = self.operand(counted.bound)?;
         let mut to = self.plain(bound);
         let from = states.remove(counted.state);
-        let outer = self.mask.take();
-        if let Some(mask) = outer {
-            // A masked point makes no turn.
-            to = self.b.select(mask, to, from);
+        let outer = self.mask;
+        if let Some(point) = self.masked_point() {
+            // A masked point makes no turn; in a turn nothing asks whether it takes part.
+            to = self.b.select(point, to, from);
+            self.mask = None;
         }
         let inside = dims_read(step, step.params[counted.state].id);
         let mut low = from;

@@ -22,7 +22,11 @@ impl Emitter<'_> {
 
     /// Leaves with a failure where `failed` holds of a lane that takes part.
     pub(super) fn fail(&mut self, failed: Value, failure: Failure, operands: &[Val]) {
-        let failed = self.b.both(Some(failed), self.mask).unwrap_or(failed);
+        // What is the same in all lanes fails in one that takes part.
+        let same = |value: &Val| matches!(value, Val::Uniform(_));
+        let all = self.b.lanes(failed) == 1 && self.some_lane == self.mask && operands.iter().all(same);
+        let mask = self.mask.filter(|_| !all);
+        let failed = self.b.both(Some(failed), mask).unwrap_or(failed);
         let lanes = self.b.lanes(failed);
         let operands: Vec<Value> =
             operands.iter().map(|&value| if lanes == 1 { self.plain(value) } else { self.gang(value) }).collect();

@@ -26,6 +26,7 @@ mod levels;
 mod non_temporal;
 mod operand;
 mod panels;
+mod repeat;
 mod rows;
 mod scalar;
 mod statement;
@@ -132,6 +133,8 @@ pub struct Emitter<'k> {
     lanes: u32,
     /// Lanes that take part, where not all do.
     mask: Option<Value>,
+    /// A mask of which some lane is known to take part.
+    some_lane: Option<Value>,
     /// How many lanes the last, short gang of a level has.
     remainder: Option<Value>,
     /// Whether taps along the level across lanes are known to be inside.
@@ -219,6 +222,7 @@ pub fn emit(
         vector_bytes,
         lanes: 1,
         mask: None,
+        some_lane: None,
         remainder: None,
         interior: false,
         around: (0, 0),

@@ -2,13 +2,12 @@
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    Binary, Constant, Failure, FailureKind, Instruction, KernelArrayId, KernelExtent, Lambda, Local, Place, ScalarOp,
+    Binary, Constant, Failure, FailureKind, Instruction, KernelArrayId, KernelExtent, Lambda, Place, ScalarOp,
     ScalarOperand, Unary, analysis::kernels::is_cheap,
 };
 
 use super::{
     Emitter, Result, Val,
-    counted::Counted,
     divide::{exact_reciprocal, is_division},
 };
 use crate::vector::Value;
@@ -191,9 +190,13 @@ impl Emitter<'_> {
         self.load_of_some(array, position)
     }
 
-    /// Where not all lanes take part, those that do not read the first element (there is slack behind an empty array).
+    /// Where not all lanes take part, those that do not read the first element (there is slack behind an empty array). Where some lane takes
+    /// part, what is the same in all lanes is where that lane reads.
     pub(super) fn masked_position(&mut self, array: KernelArrayId, position: Val) -> Val {
         let Some(mask) = self.mask else { return position };
+        if matches!(position, Val::Uniform(_)) && self.some_lane == Some(mask) {
+            return position;
+        }
         let position = self.plain(position);
         let first = self.first_element(array);
         let position = self.b.select(mask, position, first);
@@ -257,134 +260,39 @@ impl Emitter<'_> {
             .collect()
     }
 
+    /// What code gives if there is a lane that takes part: it is skipped where there is none, and what it gives then is used by nobody.
+    pub(super) fn where_some_lane(&mut self, code: impl FnOnce(&mut Self) -> Result<Vec<Val>>) -> Result<Vec<Val>> {
+        let Some(mask) = self.mask else { return code(self) };
+        let any = self.b.any(mask);
+        let known = self.some_lane.replace(mask);
+        self.b.open();
+        let inside = code(self)?;
+        let inside: Vec<Value> = inside.into_iter().map(|value| self.plain(value)).collect();
+        let region = self.b.close();
+        self.some_lane = known;
+        self.b.open();
+        let types: Vec<_> = inside.iter().map(|&value| self.b.ty(value)).collect();
+        let zeros = types.iter().map(|ty| {
+            let zero = self.b.constant(Constant::zero(ty.element));
+            self.b.splat(zero, ty.lanes)
+        });
+        let zeros = zeros.collect();
+        let skipped = self.b.close();
+        let results = self.b.end_if(any, (region, inside), (skipped, zeros));
+        Ok(results.into_iter().map(|value| self.val(value)).collect())
+    }
+
     /// One side of an `if` that lanes disagree on: for those of `side`, skipped where there are none if it is long.
     fn masked_side(&mut self, side: Value, lambda: &Lambda) -> Result<Vec<Val>> {
         let outer = self.mask;
         self.mask = self.b.both(outer, Some(side));
         let long = lambda.instructions.len() > 24 || !lambda.instructions.iter().all(is_cheap);
         let results = if long && !lambda.results.is_empty() {
-            let any = self.mask.map(|mask| self.b.any(mask)).unwrap_or(side);
-            self.b.open();
-            let inside = self.lambda(lambda, &[])?;
-            let inside: Vec<Value> = inside.into_iter().map(|value| self.gang(value)).collect();
-            let region = self.b.close();
-            self.b.open();
-            let types: Vec<_> = inside.iter().map(|&value| self.b.ty(value)).collect();
-            let zeros = types
-                .iter()
-                .map(|ty| {
-                    let zero = self.b.constant(Constant::zero(ty.element));
-                    self.b.splat(zero, ty.lanes)
-                })
-                .collect();
-            let skipped = self.b.close();
-            let results = self.b.end_if(any, (region, inside), (skipped, zeros));
-            results.into_iter().map(|value| self.val(value)).collect()
+            self.where_some_lane(|this| this.lambda(lambda, &[]))?
         } else {
             self.lambda(lambda, &[])?
         };
         self.mask = outer;
         Ok(results)
-    }
-
-    /// A loop. Lanes that have left it are computed with the others. What they leave it with is kept where something uses it: what nobody uses is
-    /// whatever comes out, and the next turn does not wait until it is known which lanes go on.
-    fn repeat(
-        &mut self,
-        condition: &Lambda,
-        step: &Lambda,
-        starts: &[ScalarOperand],
-        results: &[Local],
-    ) -> Result<Vec<Val>> {
-        let starts = starts.iter().map(|&start| self.operand(start)).collect::<Result<Vec<_>>>()?;
-        // Under a mask, what is read for lanes that take part is not what it is for others.
-        if self.mask.is_none_or(|mask| self.b.lanes(mask) == 1)
-            && let Some(uniform) = self.uniform_states(condition, step, &starts)
-        {
-            return match Counted::of(condition, step).filter(|counted| uniform[counted.state]) {
-                Some(counted) => self.repeat_counted(&counted, step, &starts, &uniform),
-                None => self.repeat_together(condition, step, &starts, &uniform),
-            };
-        }
-        let lanes = self.lanes;
-        let mut carried: Vec<Value> = starts.into_iter().map(|start| self.gang(start)).collect();
-        let everyone = self.b.constant(Constant::from(true));
-        let active = self.mask.unwrap_or(everyone);
-        carried.push(self.b.splat(active, lanes));
-        let mut open = self.b.begin_while(&carried);
-        let outer = self.mask;
-        let (state, active) = open.carried.split_at(open.carried.len() - 1);
-        let (state, active) = (state.to_vec(), active[0]);
-        let arguments: Vec<Val> = state.iter().map(|&value| Val::Gang(value)).collect();
-        self.mask = Some(active);
-        let holds = self.lambda(condition, &arguments)?[0];
-        let holds = self.gang(holds);
-        let active = self.b.binary(Binary::And, active, holds);
-        let any = self.b.any(active);
-        self.b.while_body(&mut open, any);
-        self.mask = Some(active);
-        let next = self.lambda(step, &arguments)?;
-        let mut next: Vec<Value> = next
-            .into_iter()
-            .zip(&state)
-            .zip(results)
-            .map(|((new, &old), result)| {
-                let new = self.gang(new);
-                if self.used.contains(&result.id) { self.b.select(active, new, old) } else { new }
-            })
-            .collect();
-        next.push(active);
-        self.mask = outer;
-        let mut results = self.b.end_while(open, next);
-        results.pop();
-        Ok(results.into_iter().map(Val::Gang).collect())
-    }
-
-    /// A loop that makes so many turns, as their bodies in a row.
-    pub(super) fn unrolled_loop(
-        &mut self,
-        (condition, step): (&Lambda, &Lambda),
-        starts: &[ScalarOperand],
-        turns: u32,
-        results: &[Local],
-    ) -> Result {
-        let mut states = starts.iter().map(|&start| self.operand(start)).collect::<Result<Vec<_>>>()?;
-        for _ in 0..turns {
-            // Its value is known; what it checks on the way is not.
-            self.lambda(condition, &states)?;
-            states = self.lambda(step, &states)?;
-        }
-        self.lambda(condition, &states)?;
-        self.locals.extend(results.iter().map(|local| local.id).zip(states));
-        Ok(())
-    }
-
-    /// States that a loop carries, of which these are the same in all lanes.
-    pub(super) fn as_states(&mut self, values: &[Val], uniform: &[bool]) -> Vec<Value> {
-        let states = values.iter().zip(uniform);
-        states.map(|(&value, &uniform)| if uniform { self.plain(value) } else { self.gang(value) }).collect()
-    }
-
-    /// A loop of which all lanes make the same turns; the states at these places are the same in all of them.
-    fn repeat_together(
-        &mut self,
-        condition: &Lambda,
-        step: &Lambda,
-        starts: &[Val],
-        uniform: &[bool],
-    ) -> Result<Vec<Val>> {
-        let starts = self.as_states(starts, uniform);
-        let outer = self.mask;
-        // A masked point makes no turn; where all points that get here take part the mask is not needed inside.
-        let mut open = self.b.begin_while(&starts);
-        let state: Vec<Val> = open.carried.iter().map(|&value| self.val(value)).collect();
-        let holds = self.lambda(condition, &state)?[0];
-        let holds = self.plain(holds);
-        let holds = self.b.both(Some(holds), outer).unwrap_or(holds);
-        self.b.while_body(&mut open, holds);
-        let next = self.lambda(step, &state)?;
-        let next = self.as_states(&next, uniform);
-        self.mask = outer;
-        Ok(self.b.end_while(open, next).into_iter().map(|value| self.val(value)).collect())
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fusebox_ir::{
-    Action, Association, DimBoundary, Kernel, Statement,
+    Action, Association, DimBoundary, Instruction, Kernel, ScalarOp, ScalarPart, Statement,
     analysis::kernels::{AcrossLanes, Lanes, trip_count},
     association::BLOCK,
 };
@@ -46,14 +46,24 @@ pub(super) struct Row {
     pub(super) lanes: u32,
     /// Gangs of an iteration.
     pub(super) unroll: u32,
-    /// Whether its points are put behind each other where a condition holds.
-    appends: bool,
+    why: Why,
+}
+
+/// Why a level that has few steps is a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// Accumulators are in registers.
+    Combines,
+    /// What does not fill a gang is much of the level: its points are put behind each other where a condition holds.
+    Appends,
+    /// What does not fill a gang takes as long as many gangs: each step goes through a loop of scalars.
+    Loops,
 }
 
 impl Row {
     /// Why there is this way.
     pub(super) fn choice(self, level: usize) -> Choice {
-        let Self { fewer_than, lanes, unroll, appends } = self;
+        let Self { fewer_than, lanes, unroll, why } = self;
         let about = format!("level {level} of fewer than {fewer_than} steps");
         if lanes == 1 {
             return Choice {
@@ -63,12 +73,19 @@ impl Row {
                 instead_of: vec!["gangs: most steps would be their remainder".to_owned()],
             };
         }
-        if appends {
+        let rest = match why {
+            Why::Combines => None,
+            Why::Appends => {
+                Some(("what does not fill a gang is much of a short level", "each takes as long as a gang"))
+            }
+            Why::Loops => Some(("each step goes through a loop of scalars", "each takes as many turns as a gang")),
+        };
+        if let Some((because, single)) = rest {
             return Choice {
                 about,
                 chosen: format!("{unroll} gangs of {lanes}, of which the last are masked"),
-                because: "what does not fill a gang is much of a short level".to_owned(),
-                instead_of: vec!["the rest in single steps: each takes as long as a gang".to_owned()],
+                because: because.to_owned(),
+                instead_of: vec![format!("the rest in single steps: {single}")],
             };
         }
         let because = if level == 0 {
@@ -121,14 +138,14 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
         return Vec::new();
     }
     if appends {
-        return appending(kernel, gang).into_iter().collect();
+        return as_gangs(kernel, gang, BLOCK, Why::Appends).into_iter().collect();
     }
     let mut rows = Vec::new();
     let mut add = |fewer_than: i64, lanes: u32, unroll: u32| {
         if fits(kernel, cpu, level, (lanes, unroll))
             && may_be_row(kernel, level, (lanes, unroll), Some(fewer_than - 1)).is_ok()
         {
-            rows.push(Row { fewer_than: fewer_than as u32, lanes, unroll, appends: false });
+            rows.push(Row { fewer_than: fewer_than as u32, lanes, unroll, why: Why::Combines });
         }
     };
     add(i64::from(FEW) + 1, FEW, 1);
@@ -142,7 +159,7 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
     let combines = inside(kernel, level)
         .any(|(_, statement)| matches!(statement.action, Action::Reduce { .. } | Action::Scan { .. }));
     if rows.is_empty() && !combines {
-        rows.push(Row { fewer_than: FEW_GANGS * gang.lanes, lanes: 1, unroll: 1, appends: false });
+        rows.push(Row { fewer_than: FEW_GANGS * gang.lanes, lanes: 1, unroll: 1, why: Why::Combines });
     }
     rows
 }
@@ -162,18 +179,34 @@ fn widest(kernel: &Kernel, cpu: &Cpu, gang: Gang) -> Option<(i64, u32, u32)> {
     })
 }
 
-/// The outermost level as a row, where what its steps make is combined, and they are no more than a block: no accumulator is in scratch memory then, and
+/// The outermost level as a row of no more steps than a block: where what its steps make is combined, no accumulator is in scratch memory then; and
 /// nothing is left for single steps.
 fn outermost(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>) -> Option<Row> {
     let combines = |(_, statement): (usize, &Statement)| matches!(statement.action, Action::Reduce { to: 0, .. });
     let border = has_border(kernel, 0);
     let small = kernel.statements.len() <= MOST_STATEMENTS && (!border || boundaries_are_cheap(kernel, cpu));
-    if gang.masked || wanted == Some(false) || !inside(kernel, 0).any(combines) || wanted.is_none() && !small {
+    if gang.masked || wanted == Some(false) || wanted.is_none() && !small {
         return None;
     }
-    let (fewer_than, lanes, unroll) = widest(kernel, cpu, gang)?;
-    let fewer_than = if border { fewer_than.min(i64::from(WITH_BORDER) + 1) } else { fewer_than };
-    Some(Row { fewer_than: fewer_than as u32, lanes, unroll, appends: false })
+    let most = if border { i64::from(WITH_BORDER) } else { BLOCK };
+    if inside(kernel, 0).any(combines) {
+        let (fewer_than, lanes, unroll) = widest(kernel, cpu, gang)?;
+        return Some(Row { fewer_than: fewer_than.min(most + 1) as u32, lanes, unroll, why: Why::Combines });
+    }
+    has_loops(kernel, 0).then(|| as_gangs(kernel, gang, most, Why::Loops)).flatten()
+}
+
+/// Whether a step of a level goes through a loop of scalars.
+fn has_loops(kernel: &Kernel, level: usize) -> bool {
+    fn loops(instruction: &Instruction) -> bool {
+        matches!(instruction.op, ScalarOp::While { .. })
+            || instruction.op.parts().iter().any(|part| match part {
+                ScalarPart::Body(body) => body.instructions.iter().any(loops),
+                _ => false,
+            })
+    }
+    inside(kernel, level)
+        .any(|(_, statement)| matches!(&statement.action, Action::Scalar(instruction) if loops(instruction)))
 }
 
 /// Whether lanes beyond a boundary cost little in a gang: they are left out of its load, and get one element, or what a function makes.
@@ -188,12 +221,12 @@ fn boundaries_are_cheap(kernel: &Kernel, cpu: &Cpu) -> bool {
     })
 }
 
-/// A row that appends, with as many steps in an iteration as a gang has.
-fn appending(kernel: &Kernel, gang: Gang) -> Option<Row> {
-    let fewer_than = BLOCK as u32 + 1;
-    let lanes = (1..=gang.lanes.ilog2()).rev().map(|bits| 1 << bits);
-    let may = |&lanes: &u32| may_be_row(kernel, gang.level, (lanes, gang.lanes / lanes), Some(BLOCK)).is_ok();
-    lanes.into_iter().find(may).map(|lanes| Row { fewer_than, lanes, unroll: gang.lanes / lanes, appends: true })
+/// A row of at most so many steps without accumulators, with as many steps in an iteration as a gang has.
+fn as_gangs(kernel: &Kernel, gang: Gang, most: i64, why: Why) -> Option<Row> {
+    let fewer_than = most as u32 + 1;
+    let mut lanes = (1..=gang.lanes.ilog2()).rev().map(|bits| 1 << bits);
+    let may = |&lanes: &u32| may_be_row(kernel, gang.level, (lanes, gang.lanes / lanes), Some(most)).is_ok();
+    lanes.find(may).map(|lanes| Row { fewer_than, lanes, unroll: gang.lanes / lanes, why })
 }
 
 /// How many accumulators the reduces of a level have.
