@@ -1,6 +1,6 @@
 //! The CPU, for one run of a plan: what of the plan is known, and who runs it.
 
-use std::{collections::HashMap, sync::atomic::AtomicBool};
+use std::{collections::HashMap, sync::atomic::AtomicUsize};
 
 use fusebox_backend::{BackendError, Few, Given, Stored};
 use fusebox_ir::{
@@ -25,8 +25,8 @@ pub(crate) struct Cpu<'a> {
     pub(crate) shared: &'a Shared,
     /// Whether nobody vouches for the plan: then memory that it may leave unwritten holds zeros, and nothing of other runs.
     pub(crate) cleared: bool,
-    /// Where it runs one of many lanes, set when the lane asks for an array that all threads should make.
-    pub(crate) too_large: Option<&'a AtomicBool>,
+    /// Where it runs one of many lanes, set when the lane asks for an array that all threads should make: to its bytes.
+    pub(crate) asked: Option<&'a AtomicUsize>,
     /// From how many bytes an array is one that all threads should make.
     pub(crate) most: Option<usize>,
 }

@@ -180,7 +180,7 @@ impl Program for LoadedPlan {
             scripts: &self.scripts,
             shared: &self.shared,
             cleared: self.cleared,
-            too_large: None,
+            asked: None,
             most: None,
         };
         if let Some(statistics) = self.small.run(&machine, &sizes, inputs, results) {

@@ -15,10 +15,10 @@ impl Machine for Cpu<'_> {
 
     fn allocate(&self, name: &str, element: ElementType, extents: &[usize]) -> Result<Option<Array>, BackendError> {
         let bytes = extents.iter().try_fold(element.bytes(), |size, &extent| size.checked_mul(extent));
-        if let (Some(too_large), Some(most), Some(bytes)) = (self.too_large, self.most, bytes)
+        if let (Some(asked), Some(most), Some(bytes)) = (self.asked, self.most, bytes)
             && bytes >= most
         {
-            too_large.store(true, Ordering::Relaxed);
+            asked.store(bytes.max(1), Ordering::Relaxed);
             let message = "a large array in a lane".to_owned();
             return Err(BackendError::NoRoom { operation: name.to_owned(), message });
         }

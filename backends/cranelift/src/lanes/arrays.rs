@@ -15,6 +15,7 @@ impl LaneScript<'_> {
         let bytes = usize::try_from(elements).ok().and_then(|elements| elements.checked_mul(width));
         let bytes = bytes.ok_or(Stop::Failed)?;
         if self.most.is_some_and(|most| bytes >= most) {
+            self.asked = bytes;
             return Err(Stop::Large);
         }
         if let Some(source) = in_place_of {

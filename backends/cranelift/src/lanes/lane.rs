@@ -21,6 +21,8 @@ pub(super) struct LaneScript<'a> {
     pub(super) outside: Vec<Array>,
     /// The most bytes of an array; without, any.
     pub(super) most: Option<usize>,
+    /// Bytes of the last array that was as large.
+    pub(super) asked: usize,
     /// The estimate of a launch, in parts of a nanosecond, from which on it is not small.
     pub(super) long: f64,
     /// Whether new arrays hold zeros.
@@ -52,6 +54,7 @@ impl<'a> LaneScript<'a> {
             memory,
             outside: held,
             most,
+            asked: 0,
             long: f64::INFINITY,
             cleared,
             frame,

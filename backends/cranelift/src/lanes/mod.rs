@@ -1,12 +1,14 @@
 //! Lanes that run one at a time: each thread takes lanes, and runs them by itself, without another thread's help.
 //!
-//! A lane that asks for a large array is worth the work of all threads on each of its kernels: it is left, and run when the others are done.
+//! A lane that asks for a large array may be worth the work of all threads on each of its kernels: it is left. When the others are done it is known what all that
+//! are left ask for: those of like sizes are run by a thread each, and others on all threads ([`left`]).
 
 mod arrays;
 mod frame;
 mod helpers;
 mod kept;
 mod lane;
+mod left;
 mod lower;
 mod memory;
 mod script;
@@ -14,15 +16,18 @@ pub(crate) mod scripts;
 mod small;
 mod writing;
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    ops::Range,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use fusebox_backend::{AtOnce, BackendError, Joined, LaneRun, Lanes, Stored, Values, lock};
 use fusebox_ir::{Array, ElementType, Fault, Place, Plan, RunError};
 
-use self::{frame::Stop, kept::Kept, lane::LaneScript, memory::LaneMemory};
+use self::{frame::Stop, kept::Kept, lane::LaneScript, left::Left, memory::LaneMemory};
 pub(crate) use self::{memory::POOL_BYTES, small::SmallPlan};
 use crate::{Shared, cpu::Cpu};
 
@@ -65,7 +70,7 @@ impl Piece {
 #[derive(Debug, Default)]
 struct Done {
     pieces: Vec<Piece>,
-    left: Vec<usize>,
+    left: Vec<Left>,
     /// The first lane that failed.
     failed: Option<(usize, BackendError)>,
     peak: usize,
@@ -111,12 +116,13 @@ pub(crate) fn run(cpu: &Cpu<'_>, plan: &Plan, lanes: &Lanes<'_, Array>) -> Resul
     for worker in &mut kept {
         worker.kept.resize_with(worker.kept.len().max(lanes.step.given()), Kept::default);
     }
-    let next = AtomicUsize::new(0);
     let slots: Vec<Mutex<&mut Worker>> = kept.iter_mut().map(Mutex::new).collect();
-    cpu.shared.threads.each(workers, |number| {
-        let mut worker = lock(&slots[number]);
-        running.pieces(number, &mut worker, &next, length);
-    });
+    let next = AtomicUsize::new(0);
+    let in_order = || {
+        let first = next.fetch_add(length, Ordering::Relaxed);
+        (first < running.end.load(Ordering::Acquire)).then(|| first..(first + length).min(lanes.count))
+    };
+    running.on_threads(&slots[..workers], running.most(), &in_order);
     let result = running.rest(workers, &slots);
     drop(slots);
     let joined = result.and_then(|done| joined(&running, &kept, done));
@@ -132,31 +138,46 @@ impl Running<'_> {
         (threads > 1).then(|| (self.cpu.shared.lane_bytes / threads).saturating_mul(self.lanes.count.min(threads)))
     }
 
+    /// Runs pieces on so many threads until there are none; lanes that ask for as many bytes are left.
+    fn on_threads(
+        &self,
+        slots: &[Mutex<&mut Worker>],
+        most: Option<usize>,
+        next: &(impl Fn() -> Option<Range<usize>> + Sync),
+    ) {
+        let before = std::mem::take(&mut lock(&self.done).peak);
+        self.cpu.shared.threads.each(slots.len(), |number| self.pieces(number, &mut lock(&slots[number]), most, next));
+        let mut done = lock(&self.done);
+        done.peak = done.peak.max(before);
+    }
+
     /// Runs pieces until there are none.
-    fn pieces(&self, number: usize, worker: &mut Worker, next: &AtomicUsize, length: usize) {
-        let too_large = AtomicBool::new(false);
-        let several = self.cpu.shared.threads.count() > 1;
+    fn pieces(
+        &self,
+        number: usize,
+        worker: &mut Worker,
+        most: Option<usize>,
+        next: &impl Fn() -> Option<Range<usize>>,
+    ) {
+        // Bytes of a large array that a lane asks for.
+        let asked = AtomicUsize::new(0);
         let Worker { shared, values, memory, kept } = worker;
         let pool = &self.cpu.shared.memory;
         let independent = self.cpu.independent.filter(|_| shared.threads.count() > 1);
-        let cpu = Cpu { shared, independent, too_large: several.then_some(&too_large), most: self.most(), ..*self.cpu };
+        let cpu = Cpu { shared, independent, asked: Some(&asked), most, ..*self.cpu };
         let outside = self.lanes.outside.iter().map(|(id, stored)| (*id, stored));
-        let (most, cleared) = (cpu.most, self.cpu.cleared);
+        let cleared = self.cpu.cleared;
         let script = self.cpu.scripts.get(self.lanes.step.lane());
         let mut script = script.and_then(|code| LaneScript::new(code, memory, outside, (most, cleared)));
         let mut general: Option<LaneRun<'_, Cpu<'_>>> = None;
         let mut values = Some(values);
         // Where what is kept of a lane begins.
         let mut before: Vec<usize> = Vec::with_capacity(kept.len());
-        loop {
-            let first = next.fetch_add(length, Ordering::Relaxed);
-            if first >= self.end.load(Ordering::Acquire) {
-                break;
-            }
-            let mut piece = Piece { first, worker: number, bytes: ends(kept) };
+        while let Some(lanes) = next() {
+            let mut piece = Piece { first: lanes.start, worker: number, bytes: ends(kept) };
             let mut pieces = Vec::new();
             let mut left = Vec::new();
-            for lane in first..(first + length).min(self.lanes.count) {
+            for lane in lanes {
                 before.clear();
                 before.extend(kept.iter().map(Kept::len));
                 let truncate = |kept: &mut [Kept]| {
@@ -166,16 +187,18 @@ impl Running<'_> {
                     kept[given].extend(bytes, pool);
                     Ok(())
                 };
-                match script.as_mut().map(|script| script.lane(lane, keep)) {
-                    Some(Ok(())) => continue,
-                    Some(Err(Stop::Large)) => too_large.store(true, Ordering::Relaxed),
-                    Some(Err(Stop::Failed)) | None => {}
+                if let Some(script) = &mut script {
+                    match script.lane(lane, keep) {
+                        Ok(()) => continue,
+                        Err(Stop::Large) => asked.store(script.asked.max(1), Ordering::Relaxed),
+                        Err(Stop::Failed) => {}
+                    }
                 }
                 truncate(kept);
                 if script.is_some() {
                     self.cpu.shared.lanes_stopped.fetch_add(1, Ordering::Relaxed);
                 }
-                let ran = if too_large.load(Ordering::Relaxed) {
+                let ran = if asked.load(Ordering::Relaxed) > 0 {
                     Err(BackendError::BadPlan { message: "a large lane".to_owned() })
                 } else {
                     if let Some(values) = values.take() {
@@ -189,10 +212,11 @@ impl Running<'_> {
                 };
                 if let Err(error) = ran {
                     truncate(kept);
-                    if too_large.swap(false, Ordering::Relaxed) {
+                    let bytes = asked.swap(0, Ordering::Relaxed);
+                    if bytes > 0 {
                         let rest = Piece { first: lane + 1, worker: number, bytes: ends(kept) };
                         pieces.push(closed(std::mem::replace(&mut piece, rest), kept));
-                        left.push(lane);
+                        left.push(Left { lane, asked: bytes });
                         continue;
                     }
                     self.end.fetch_min(lane, Ordering::AcqRel);
@@ -217,12 +241,22 @@ impl Running<'_> {
         lock(&self.done).peak += peak;
     }
 
-    /// Runs the lanes that are left, one after the other on all threads; everything in order.
+    /// Runs the lanes that are left, those that may on a thread each, then the others one after the other on all threads; everything in order.
     fn rest(&self, number: usize, slots: &[Mutex<&mut Worker>]) -> Result<Done, BackendError> {
+        let left = std::mem::take(&mut lock(&self.done).left);
+        let (apart, left) = left::apart(left, self.cpu.shared.threads.count());
+        if !apart.is_empty() {
+            let next = AtomicUsize::new(0);
+            // Not in order: the ones behind the first that fails need not run, but those before it do.
+            let largest_first = || {
+                let lanes = std::iter::from_fn(|| apart.get(next.fetch_add(1, Ordering::Relaxed)));
+                let mut lanes = lanes.filter(|&&lane| lane < self.end.load(Ordering::Acquire));
+                lanes.next().map(|&lane| lane..lane + 1)
+            };
+            self.on_threads(&slots[..number], None, &largest_first);
+        }
         let mut done = std::mem::take(&mut *lock(&self.done));
-        done.left.sort_unstable();
         let end = self.end.load(Ordering::Acquire);
-        let left = std::mem::take(&mut done.left);
         if let Some(slot) = slots.get(number).filter(|_| !left.is_empty()) {
             let mut worker = lock(slot);
             let Worker { values, kept, .. } = &mut **worker;
