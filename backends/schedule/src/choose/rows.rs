@@ -20,6 +20,7 @@ use crate::{
     rows::may_be_row,
     schedule::{Axis, By, Effects, Loop, Node, Remainder},
     target::Cpu,
+    unroll::trips,
 };
 
 /// Lanes of the only gang of a row that is very short.
@@ -196,17 +197,19 @@ fn outermost(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>) -> Op
     has_loops(kernel, 0).then(|| as_gangs(kernel, gang, most, Why::Loops)).flatten()
 }
 
-/// Whether a step of a level goes through a loop of scalars.
+/// Whether a step of a level goes through a loop of scalars, other than one whose turns stand one behind the other.
 fn has_loops(kernel: &Kernel, level: usize) -> bool {
     fn loops(instruction: &Instruction) -> bool {
         matches!(instruction.op, ScalarOp::While { .. })
             || instruction.op.parts().iter().any(|part| match part {
                 ScalarPart::Body(body) => body.instructions.iter().any(loops),
-                _ => false,
+                ScalarPart::Operand(_) | ScalarPart::Array(_) => false,
             })
     }
-    inside(kernel, level)
-        .any(|(_, statement)| matches!(&statement.action, Action::Scalar(instruction) if loops(instruction)))
+    inside(kernel, level).any(|(position, statement)| match &statement.action {
+        Action::Scalar(instruction) => loops(instruction) && trips(kernel, position).is_none(),
+        _ => false,
+    })
 }
 
 /// Whether lanes beyond a boundary cost little in a gang: they are left out of its load, and get one element, or what a function makes.
