@@ -24,7 +24,7 @@ fn inputs() -> Vec<Vec<Array>> {
 }
 
 /// Programs of `s [n]i32`, `a` and `z`, where a loop goes from `a` to `z`.
-const PROGRAMS: [&str; 8] = [
+const PROGRAMS: [&str; 14] = [
     // Each element counts the lesser ones.
     "fn f(s: [n]i32, a: i64, z: i64) -> [n]i32 {
      let r: [n]i32 = map(|x| {
@@ -75,6 +75,45 @@ const PROGRAMS: [&str; 8] = [
      let r: [n]i32 = generate([n], |i| if a > 0 {
        let t, sum = while(|t: i64, sum: i32| t < z, |t: i64, sum: i32| { return t + 1, sum + s[t] * s[i] }, a, 0)
        return sum } else { return i32(a) })
+     return r }",
+    // Where a condition holds that elements do not agree on.
+    "fn f(s: [n]i32, a: i64, z: i64) -> [n]i32 {
+     let r: [n]i32 = generate([n], |i| if s[i] > 0 {
+       let t, sum = while(|t: i64, sum: i32| t < z, |t: i64, sum: i32| { return t + 1, sum + s[t] * s[i] }, a, 0)
+       return sum } else { return i32(a) })
+     return r }",
+    // No element takes part: the loop would not end.
+    "fn f(s: [n]i32, a: i64, z: i64) -> [n]i32 {
+     let r: [n]i32 = generate([n], |i| if s[i] > 99 {
+       let t, sum = while(|t: i64, sum: i32| t != a, |t: i64, sum: i32| { return t + 2, sum ^ s[i] }, a + 1, 0)
+       return sum } else { return s[i] })
+     return r }",
+    // The condition reads, and would fail where no element takes part.
+    "fn f(s: [n]i32, a: i64, z: i64) -> [n]i32 {
+     let r: [n]i32 = generate([n], |i| if (s[i] > 5) & (a >= 0) & (a < n) {
+       let t, sum = while(|t: i64, sum: i32| s[t] < 9, |t: i64, sum: i32| { return t + 1, sum + s[t] * s[i] }, a, 0)
+       return sum } else { return i32(z) })
+     return r }",
+    // Reads at other places for each element, which are outside for those that take no part; then for some that do.
+    "fn f(s: [n]i32, a: i64, z: i64) -> [n]i32 {
+     let r: [n]i32 = generate([n], |i| if (i >= a) & (i + z <= n) {
+       let t, sum = while(|t: i64, sum: i32| t < z, |t: i64, sum: i32| { return t + 1, sum + s[i + t - a] }, a, 0)
+       return sum } else { return 7 })
+     return r }",
+    "fn f(s: [n]i32, a: i64, z: i64) -> [n]i32 {
+     let r: [n]i32 = generate([n], |i| if s[i] & 1 == 0 {
+       let t, sum = while(|t: i64, sum: i32| t < z, |t: i64, sum: i32| {
+         return t + 1, sum + if s[t] > 3 { s[i + t] } else { s[t] } }, a, 0)
+       return sum } else { return 7 })
+     return r }",
+    // What fails is the same for all elements that get there, and what it shows is not; loops in loops in branches.
+    "fn f(s: [n]i32, a: i64, z: i64) -> [n]i32 {
+     let r: [n]i32 = generate([n], |i| if s[i] > 2 {
+       let t, sum = while(|t: i64, sum: i32| t < z, |t: i64, sum: i32| {
+         let own = assert(t < 38, \"the count stays small\", i)
+         let u, more = while(|u: i64, more: i32| u < t, |u: i64, more: i32| { return u + 1, more + s[u] }, own, 0)
+         return t + 1, sum + more * s[i] }, a, 0)
+       return sum } else { return i32(z) })
      return r }",
 ];
 

@@ -131,6 +131,42 @@ fn of_lanes_that_fail_the_first_is_told() {
     check(source, &inputs);
 }
 
+/// Large lanes of like sizes run on a thread each, those that ask for most first, so that one behind the first that fails may fail before it.
+#[test]
+fn of_large_lanes_that_fail_the_first_is_told() {
+    let source = "fn f(x: [n]i64) -> [?]i64 {
+        let t: i64, all: [t]i64 = consume([n], |i| {
+            let k = x[i]
+            let row: [k]i64 = generate([k], |j| j * x[i])
+            let s: i64 = fold(|a, b| a + b, 0, row)
+            let q = s / (x[i] % 10)
+            yield elements(q)
+        })
+        return all }";
+    let plan = plan(source);
+    let lanes = |fails: &[usize]| -> [Array; 1] {
+        let length = |lane: usize| (400 + lane * 37 % 60 * 10) as i64 + if fails.contains(&lane) { 0 } else { 3 };
+        [Array::new(&[70], &(0..70).map(length).collect::<Vec<_>>()).unwrap()]
+    };
+    for fails in [&[][..], &[69], &[0], &[51, 13, 66], &[68, 69], &[5, 6, 7, 8, 9]] {
+        let inputs = lanes(fails);
+        let expected = interpreted(&plan, &inputs);
+        assert_eq!(expected.is_err(), !fails.is_empty());
+        for (threads, lane_bytes) in [(1, 0), (2, 64), (3, 1), (7, 7 * 4_000)] {
+            let config = Config { threads, lane_bytes, share_from_ns: 1, ..Config::default() };
+            let backend = Cranelift::new(config).unwrap();
+            let loaded = compiled(&backend, &plan).unwrap().load_plan().unwrap();
+            for _ in 0..3 {
+                match (loaded.run_plan(&inputs), &expected) {
+                    (Ok(own), Ok(other)) => assert!(own.iter().zip(other).all(|(own, other)| same_bits(own, other))),
+                    (Err(own), Err(other)) => assert_eq!(&own.to_string(), other, "{threads} threads, {fails:?}"),
+                    (own, _) => panic!("{threads} threads, {fails:?}: {own:?}"),
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn lanes_in_branches_and_loops_and_of_numbers() {
     // Lanes see what a loop around them makes; they give constants and what is outside; some sort.

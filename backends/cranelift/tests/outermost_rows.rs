@@ -56,6 +56,38 @@ fn several_that_few_steps_combine() {
     assert!(rows >= 2);
 }
 
+/// Steps that go through a loop of scalars, which elements agree on or do not; elements are stored, or put somewhere, each place once.
+#[test]
+fn what_few_steps_of_loops_make() {
+    let counts = "vertical rank: [n]i64 = generate([n], |p| {
+      let x = a[p]
+      let q, at = while(|q: i64, at: i64| q < n, |q: i64, at: i64| {
+        let y = a[q]
+        return q + 1, at + i64((y < x) | (y == x) & (q < p)) }, 0i64, 0i64)
+      return at })";
+    let bisects = "let rank: [n]i64 = generate([n], |p| {
+      let x = a[p]
+      let low, high = while(|low: i64, high: i64| low < high, |low: i64, high: i64| {
+        let middle = low + high >> 1
+        return if a[middle] < x { middle + 1 } else { low }, if a[middle] < x { high } else { middle } }, 0i64, n)
+      return low })";
+    let sorted = "last sorted: [n]T = permute(|new, old| new, a, a, at: rank, unique: true)";
+    // Too many for a test of counting, and as many as a block.
+    let few = |all: Vec<Vec<Array>>| all.into_iter().take(19).collect::<Vec<_>>();
+    for element in [F32, I64, U16, I8] {
+        let put = format!(
+            "fn f(a: [n]{element}) -> [n]{element} {{
+                let s: [n]{element} = cluster(|| {{ {counts} {sorted} return sorted }}) return s }}"
+        );
+        let found = format!("fn f(a: [n]{element}) -> [n]i64 {{ {bisects} return rank }}");
+        for (source, inputs) in [(put, few(inputs(&[element]))), (found, inputs(&[element]))] {
+            let source = source.replace("[n]T", &format!("[n]{element}"));
+            let [rows] = every_schedule(&source, &inputs, &[ROW])[..] else { panic!("one form") };
+            assert!(rows >= 1, "{source}");
+        }
+    }
+}
+
 /// Elements at the ends take the place of those beyond, however far away these are.
 #[test]
 fn boundaries_along_few_steps() {
