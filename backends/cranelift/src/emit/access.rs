@@ -59,7 +59,8 @@ impl Emitter<'_> {
     /// Whether an index is outside of `0..extent`.
     pub(super) fn outside(&mut self, index: Val, extent: Value) -> Value {
         let index = self.plain(index);
-        if self.b.lanes(index) == 1 {
+        // A negative number is a large one without a sign; shorter vectors have no such comparison of 64 bits.
+        if self.b.lanes(index) == 1 || self.vector_bytes >= 64 {
             let (index, extent) = (self.b.bits(ElementType::U64, index), self.b.bits(ElementType::U64, extent));
             return self.b.binary(Binary::Ge, index, extent);
         }

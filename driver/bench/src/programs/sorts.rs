@@ -1,5 +1,6 @@
 //! Sorts: `radixsort` by the operation `sort`, `radixsort_scans` by scans and permutes of one bit a turn, `quicksort` by parting keys around
-//! many pivots at once. By hand all three are the same: what an expert would call who wants sorted keys.
+//! many pivots at once. By hand all three are the same: what an expert would call who wants sorted keys. Beside `quicksort` stands the quicksort of the
+//! standard library too, on all threads.
 
 mod bits;
 
@@ -45,6 +46,7 @@ pub(super) fn programs() -> [Program; 3] {
         },
         Program {
             tiny: 5_000,
+            same_steps: Some(by_comparisons),
             ..sort(
                 "quicksort",
                 quicksort,
@@ -99,6 +101,20 @@ fn by_hand<'d, K: Key>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
     let keys: &[K] = data.slice("keys")?;
     let mut spare = vec![K::default(); keys.len()];
     hand::filling(&[keys.len()], move |out: &mut [K]| sort(keys, out, &mut spare))
+}
+
+/// The quicksort of the standard library, of numbers that are in the order of the keys.
+fn by_comparisons<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
+    let keys: &[f32] = data.slice("keys")?;
+    let mut numbers = vec![0u32; keys.len()];
+    hand::filling(&[keys.len()], move |out: &mut [f32]| {
+        numbers.iter_mut().zip(keys).for_each(|(number, key)| *number = key.bits());
+        numbers.par_sort_unstable();
+        out.iter_mut().zip(&numbers).for_each(|(out, &number)| {
+            let sign = if number >> 31 == 1 { 1 << 31 } else { u32::MAX };
+            *out = f32::from_bits(number ^ sign);
+        });
+    })
 }
 
 /// Bits of a digit.
