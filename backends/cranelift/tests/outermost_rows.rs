@@ -139,6 +139,11 @@ fn they_are_refused_with_the_reason() {
     assert_eq!(change(&[]), "accepted");
     let longer = change(&[("when x < 4097", "when x < 5000")]);
     assert!(longer.contains("level 0 is no row: it may have more than 4096 steps"), "{longer}");
+    let few = of("fn f(a: [3000]f32) -> f32 { let s: f32 = fold(|x, y| x + y, 0.0, a) return s }");
+    let change = |by: &str| changed(&few, "avx512", Preferences::default(), &[("shares of 4096", by)]);
+    assert_eq!(change("shares of 3008"), "accepted");
+    let shorter = change("shares of 64");
+    assert!(shorter.contains("shares of 64 steps end inside of a row, of which there is one result"), "{shorter}");
     let pairs = of("fn f(a: [n]f32) -> f32, i64 {
         let i: [n]i64 = generate([n], |j| j)
         let m: f32, at: i64 = fold1(|x, i, y, j| {

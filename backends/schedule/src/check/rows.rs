@@ -1,6 +1,6 @@
 //! Whether rows, and points abreast, stand where they may.
 
-use fusebox_ir::analysis::kernels::trip_count;
+use fusebox_ir::{Action, analysis::kernels::trip_count};
 
 use super::bits::Check;
 use crate::{
@@ -42,6 +42,12 @@ impl Check<'_> {
         let share = matches!(self.made_by(each.axis), Some((SplitBy::Shares(_), Axis(0), false)));
         if !(each.axis == Axis(level as u32) || share) || !self.leaf.rest {
             self.fault(format!("a masked remainder is that of level {level} as a whole, with all of its statements"));
+        }
+        if let Some((SplitBy::Shares(steps), ..)) = self.made_by(each.axis)
+            && self.direct(level).any(|(_, statement)| matches!(statement.action, Action::Reduce { .. }))
+            && self.most(level).is_some_and(|most| most > steps.into())
+        {
+            self.fault(format!("shares of {steps} steps end inside of a row, of which there is one result"));
         }
         if each.border || each.out_of_cache.is_some() {
             self.fault("a row has no border, and no streams");
