@@ -74,6 +74,10 @@ impl Row {
                 instead_of: vec!["gangs: most steps would be their remainder".to_owned()],
             };
         }
+        let gangs = |how: &str| match unroll {
+            1 => format!("{how}gangs of {lanes}"),
+            _ => format!("{unroll} {how}gangs of {lanes} in an iteration"),
+        };
         let rest = match why {
             Why::Combines => None,
             Why::Appends => {
@@ -84,7 +88,7 @@ impl Row {
         if let Some((because, single)) = rest {
             return Choice {
                 about,
-                chosen: format!("{unroll} gangs of {lanes}, of which the last are masked"),
+                chosen: format!("{}, of which the last are masked", gangs("")),
                 because: because.to_owned(),
                 instead_of: vec![format!("the rest in single steps: {single}")],
             };
@@ -96,7 +100,7 @@ impl Row {
         };
         Choice {
             about,
-            chosen: format!("{unroll} masked gangs of {lanes}, with all accumulators in registers"),
+            chosen: format!("{}, with all accumulators in registers", gangs("masked ")),
             because: because.to_owned(),
             instead_of: vec![
                 "accumulators in scratch memory: to clear and to fold them costs more than few steps".to_owned(),
