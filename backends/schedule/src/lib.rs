@@ -15,6 +15,7 @@ pub mod grid;
 pub mod interchange;
 pub mod jam;
 mod labels;
+mod loops;
 mod nest;
 pub mod panels;
 mod parse;

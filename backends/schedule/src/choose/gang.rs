@@ -5,6 +5,7 @@ use fusebox_ir::{Action, Association, Kernel, analysis::kernels::trip_count};
 use super::{Choice, at_once::AtOnce, gain::Tally, live::live_registers};
 use crate::{
     gangs::{MOST_LANES, gang_of_tiles, may_be_lanes},
+    loops::bytes_in_loops,
     nest::Gang,
     target::Cpu,
 };
@@ -13,10 +14,12 @@ use crate::{
 /// back.
 const MOST_INSTRUCTIONS: usize = 48;
 
-/// Lanes of a gang along a level: as many elements of the widest type as fit one register or two, and no more than there are accumulators.
+/// Lanes of a gang along a level: as many elements of the widest type as fit one register or two, and no more than there are accumulators. Where steps go
+/// through loops, it is the widest type in those: what lanes do not differ in is then read once for all registers.
 pub(super) fn lanes_of(kernel: &Kernel, cpu: &Cpu, level: usize, tally: &Tally) -> u32 {
+    let bytes = bytes_in_loops(kernel, level).map_or(tally.bytes(), |bytes| bytes.min(tally.bytes()));
     let fitting =
-        |registers: usize| (cpu.vector_bytes as usize * registers / tally.bytes()).clamp(1, MOST_LANES as usize) as u32;
+        |registers: usize| (cpu.vector_bytes as usize * registers / bytes).clamp(1, MOST_LANES as usize) as u32;
     // Where steps of the level around run at once, the loop holds the instructions of all.
     let at_once = AtOnce::of(kernel, Gang { level, lanes: fitting(2), masked: false });
     let instructions = tally.instructions.saturating_mul(at_once.map_or(1, |at_once| at_once.steps as usize));

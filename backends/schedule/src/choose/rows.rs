@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fusebox_ir::{
-    Action, Association, DimBoundary, Instruction, Kernel, ScalarOp, ScalarPart, Statement,
+    Action, Association, DimBoundary, Kernel, Statement,
     analysis::kernels::{AcrossLanes, Lanes, trip_count},
     association::BLOCK,
 };
@@ -15,12 +15,12 @@ use super::{
 use crate::{
     abreast::may_be_abreast,
     gangs::{has_border, inside, is_counted_before},
+    loops::has_loops,
     nest::Gang,
     registers::registers_of_accumulators,
     rows::may_be_row,
     schedule::{Axis, By, Effects, Loop, Node, Remainder},
     target::Cpu,
-    unroll::trips,
 };
 
 /// Lanes of the only gang of a row that is very short.
@@ -163,6 +163,11 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
     }
     let combines = inside(kernel, level)
         .any(|(_, statement)| matches!(statement.action, Action::Reduce { .. } | Action::Scan { .. }));
+    if !combines && has_loops(kernel, level) {
+        // Longer ones fill a gang, and the last overlaps another.
+        let half = Gang { lanes: gang.lanes / 2, ..gang };
+        rows.extend(as_gangs(kernel, half, gang.lanes.into(), Why::Loops).filter(|row| row.lanes > FEW));
+    }
     if rows.is_empty() && !combines {
         rows.push(Row { fewer_than: FEW_GANGS * gang.lanes, lanes: 1, unroll: 1, why: Why::Combines });
     }
@@ -201,21 +206,6 @@ fn outermost(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>) -> Op
     has_loops(kernel, 0).then(|| as_gangs(kernel, gang, most, Why::Loops)).flatten()
 }
 
-/// Whether a step of a level goes through a loop of scalars, other than one whose turns stand one behind the other.
-fn has_loops(kernel: &Kernel, level: usize) -> bool {
-    fn loops(instruction: &Instruction) -> bool {
-        matches!(instruction.op, ScalarOp::While { .. })
-            || instruction.op.parts().iter().any(|part| match part {
-                ScalarPart::Body(body) => body.instructions.iter().any(loops),
-                ScalarPart::Operand(_) | ScalarPart::Array(_) => false,
-            })
-    }
-    inside(kernel, level).any(|(position, statement)| match &statement.action {
-        Action::Scalar(instruction) => loops(instruction) && trips(kernel, position).is_none(),
-        _ => false,
-    })
-}
-
 /// Whether lanes beyond a boundary cost little in a gang: they are left out of its load, and get one element, or what a function makes.
 fn boundaries_are_cheap(kernel: &Kernel, cpu: &Cpu) -> bool {
     inside(kernel, 0).all(|(_, statement)| match &statement.action {
@@ -228,12 +218,14 @@ fn boundaries_are_cheap(kernel: &Kernel, cpu: &Cpu) -> bool {
     })
 }
 
-/// A row of at most so many steps without accumulators, with as many steps in an iteration as a gang has.
+/// A row of at most so many steps without accumulators, with as many steps in an iteration as a gang has; those that go through loops wait for each
+/// other, gang by gang.
 fn as_gangs(kernel: &Kernel, gang: Gang, most: i64, why: Why) -> Option<Row> {
     let fewer_than = most as u32 + 1;
     let mut lanes = (1..=gang.lanes.ilog2()).rev().map(|bits| 1 << bits);
-    let may = |&lanes: &u32| may_be_row(kernel, gang.level, (lanes, gang.lanes / lanes), Some(most)).is_ok();
-    lanes.find(may).map(|lanes| Row { fewer_than, lanes, unroll: gang.lanes / lanes, why })
+    let unroll = |lanes: u32| if why == Why::Loops { 1 } else { gang.lanes / lanes };
+    let may = |&lanes: &u32| may_be_row(kernel, gang.level, (lanes, unroll(lanes)), Some(most)).is_ok();
+    lanes.find(may).map(|lanes| Row { fewer_than, lanes, unroll: unroll(lanes), why })
 }
 
 /// How many accumulators the reduces of a level have.
