@@ -9,6 +9,7 @@ mod elementwise;
 mod expand;
 mod fold;
 mod fuse;
+mod reads;
 mod scan;
 mod scatter;
 mod segments;
