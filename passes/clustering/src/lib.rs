@@ -5,6 +5,7 @@ mod bits; // sets of nodes
 mod bound;
 mod build; // a block as a graph: the table of operations
 mod canonical; // of equally good solutions one
+mod classes; // extents, segments and orders of reading that are equal
 mod conflict; // pairs of which one stays unfused
 mod cuts; // what made a cluster impossible
 mod error;
