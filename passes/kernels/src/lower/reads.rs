@@ -2,7 +2,7 @@
 //! there, which are values of the nest or are loaded.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Binding, Constant, FailureKind, LambdaBuilder, Place, ScalarOperand,
+    ArrayId, ArrayOp, Binary, Constant, FailureKind, LambdaBuilder, Place, ScalarOperand,
     analysis::spine::IterationOrder,
 };
 
@@ -24,28 +24,15 @@ impl Fusing<'_, '_> {
         let mut code = scalar_code();
         let at = self.read_at(position, &mut code);
         let at = self.nest.run_when(code, &at, point, when);
-        let inside = self
-            .spine
-            .placements
-            .iter()
-            .position(|station| station.iteration_order == IterationOrder::Through(position));
-        let source = self
-            .binding_sources(binding)
-            .into_iter()
-            .find(|id| inside.is_some() && self.list.iter().any(|other| other.results.iter().any(|var| var.id == *id)));
-        if let (Some(source), false) = (source, matches!(binding.op, ArrayOp::Replicate { .. })) {
+        let sources: &[ArrayId] = match &binding.op {
+            ArrayOp::Backpermute { sources, .. } | ArrayOp::Slice { sources, .. } => sources,
+            _ => &[],
+        };
+        let stands = |id: &&ArrayId| self.list.iter().any(|other| other.results.iter().any(|var| var.id == **id));
+        if let Some(&source) = sources.iter().find(stands) {
             self.check_inside(position, source, &at);
         }
         self.through[position] = Some(at);
-    }
-
-    fn binding_sources(&self, binding: &Binding) -> Vec<ArrayId> {
-        match &binding.op {
-            ArrayOp::Backpermute { sources, .. }
-            | ArrayOp::Slice { sources, .. }
-            | ArrayOp::Replicate { sources, .. } => sources.clone(),
-            _ => Vec::new(),
-        }
     }
 
     /// Fails where an index into something that only stands in the nest is outside of it.
