@@ -274,31 +274,33 @@ impl Parser<'_, '_> {
             each.points = self.tokens.small()?;
         }
         while self.tokens.takes_sign(',') {
-            if self.tokens.takes_word("remainder") {
-                each.remainder = if self.tokens.takes_word("masked") {
-                    Remainder::Masked
-                } else if self.tokens.takes_word("overlapped") {
-                    Remainder::Overlapped
-                } else {
-                    self.tokens.word("scalar")?;
-                    Remainder::Scalar
-                };
-            } else if self.tokens.takes_word("first") {
-                self.tokens.word("whole")?;
-                each.first_whole = true;
-            } else if self.tokens.takes_word("border") {
-                self.tokens.word("apart")?;
-                each.border = true;
-            } else if self.tokens.takes_word("pack") {
-                each.pack.push(self.statement()?);
-                while self.tokens.takes_word("and") {
-                    each.pack.push(self.statement()?);
+            match self.tokens.one_of(&["remainder", "first", "border", "pack", "out"])? {
+                "remainder" => {
+                    each.remainder = match self.tokens.one_of(&["masked", "overlapped", "scalar"])? {
+                        "masked" => Remainder::Masked,
+                        "overlapped" => Remainder::Overlapped,
+                        _ => Remainder::Scalar,
+                    };
                 }
-            } else {
-                self.tokens.word("out")?;
-                self.tokens.word("of")?;
-                self.tokens.word("cache")?;
-                each.out_of_cache = Some(self.out_of_cache()?);
+                "first" => {
+                    self.tokens.word("whole")?;
+                    each.first_whole = true;
+                }
+                "border" => {
+                    self.tokens.word("apart")?;
+                    each.border = true;
+                }
+                "pack" => {
+                    each.pack.push(self.statement()?);
+                    while self.tokens.takes_word("and") {
+                        each.pack.push(self.statement()?);
+                    }
+                }
+                _ => {
+                    self.tokens.word("of")?;
+                    self.tokens.word("cache")?;
+                    each.out_of_cache = Some(self.out_of_cache()?);
+                }
             }
         }
         each.body = self.block(depth)?;

@@ -134,6 +134,16 @@ impl<'s> Tokens<'s> {
         if self.takes_word(word) { Ok(()) } else { Err(self.expected(&format!("`{word}`"))) }
     }
 
+    /// One of these words, at least two: which.
+    pub(crate) fn one_of<'w>(&mut self, words: &[&'w str]) -> Result<&'w str, ParseError> {
+        if let Some(&found) = words.iter().find(|word| self.takes_word(word)) {
+            return Ok(found);
+        }
+        let all: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+        let (last, others) = all.split_last().map_or(("", &[][..]), |(last, others)| (last.as_str(), others));
+        Err(self.expected(&format!("{} or {last}", others.join(", "))))
+    }
+
     pub(crate) fn sign(&mut self, sign: char) -> Result<(), ParseError> {
         if self.takes_sign(sign) { Ok(()) } else { Err(self.expected(&format!("`{sign}`"))) }
     }
