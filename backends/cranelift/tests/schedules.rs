@@ -364,11 +364,11 @@ fn books_are_read_as_text_and_as_json() {
         ("schedule \"map\" for avx512 { version { split x1 by 0 -> a, b do * } }", "not between 1 and"),
         ("schedule \"map", "expected `for`, found the end"),
         (
-            "schedule \"map\" for avx512 { version { loop x lanes(8), remainder mask { do * } } }",
+            "schedule \"map\" for avx512 { version { loop x1 lanes(8), remainder mask { do * } } }",
             "expected `masked`, `overlapped` or `scalar`, found `mask`",
         ),
         (
-            "schedule \"map\" for avx512 { version { loop x lanes(8), masked { do * } } }",
+            "schedule \"map\" for avx512 { version { loop x1 lanes(8), masked { do * } } }",
             "expected `remainder`, `first`, `border`, `pack` or `out`, found `masked`",
         ),
         ("", ""),
