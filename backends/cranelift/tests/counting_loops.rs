@@ -141,3 +141,36 @@ fn rows_of_matrices_are_read_inside() {
     }
     check(source, &all);
 }
+
+/// A row of no elements takes no part in the masked gangs that short rows are: its loop would not end inside of the array, and what it reads for all
+/// elements need not be there.
+#[test]
+fn rows_without_elements_make_no_turns() {
+    let source = "fn f(s: [n]i32, from: [m]i64, to: [m]i64, z: i64) -> [?]i32 {
+        let t: i64, r: [t]i32 = expand(|a, b| b - a, |a, b, j| {
+          let u, sum = while(|u: i64, sum: i32| u != b, |u: i64, sum: i32| { return u + 1, sum + s[u] }, a + 1, 0)
+          return sum + s[z] * s[a + j] }, from, to)
+        return r }";
+    let values: Vec<i32> = (0..40).map(|at| at * 13 % 29 - 7).collect();
+    let rows: [&[(i64, i64)]; 5] = [
+        &[],
+        &[(3, 3)],
+        &[(0, 0), (40, 40), (7, 7)],
+        &[(0, 2), (5, 5), (5, 9), (20, 20), (1, 40), (9, 9)],
+        &[(0, 17), (17, 17), (17, 26), (30, 31)],
+    ];
+    let mut all = Vec::new();
+    for rows in rows {
+        for z in [0i64, 39, 40, -1] {
+            let column = |of: fn(&(i64, i64)) -> i64| rows.iter().map(of).collect::<Vec<_>>();
+            let (from, to) = (column(|row| row.0), column(|row| row.1));
+            all.push(vec![
+                Array::new(&[40], &values).unwrap(),
+                Array::new(&[rows.len()], &from).unwrap(),
+                Array::new(&[rows.len()], &to).unwrap(),
+                Array::scalar(z),
+            ]);
+        }
+    }
+    check(source, &all);
+}
