@@ -148,7 +148,7 @@ fn rows_of_matrices_are_read_inside() {
 fn rows_without_elements_make_no_turns() {
     let source = "fn f(s: [n]i32, from: [m]i64, to: [m]i64, z: i64) -> [?]i32 {
         let t: i64, r: [t]i32 = expand(|a, b| b - a, |a, b, j| {
-          let u, sum = while(|u: i64, sum: i32| u != b, |u: i64, sum: i32| { return u + 1, sum + s[u] }, a + 1, 0)
+          let u, sum = while(|u: i64, sum: i32| u != b, |u: i64, sum: i32| { return u + 1, sum * 3 + s[u] }, a + 1, i32(j))
           return sum + s[z] * s[a + j] }, from, to)
         return r }";
     let values: Vec<i32> = (0..40).map(|at| at * 13 % 29 - 7).collect();
