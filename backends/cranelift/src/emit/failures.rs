@@ -22,7 +22,7 @@ impl Emitter<'_> {
 
     /// Leaves with a failure where `failed` holds of a lane that takes part.
     pub(super) fn fail(&mut self, failed: Value, failure: Failure, operands: &[Val]) {
-        // What is the same in all lanes fails in one that takes part.
+        // Where some lane is known to take part, what is the same in all lanes fails in that one: the mask is not asked.
         let same = |value: &Val| matches!(value, Val::Uniform(_));
         let all = self.b.lanes(failed) == 1 && self.some_lane == self.mask && operands.iter().all(same);
         let mask = self.mask.filter(|_| !all);

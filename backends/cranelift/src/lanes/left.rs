@@ -1,4 +1,4 @@
-//! Lanes that were left, as they ask for large arrays: which of them a thread runs by itself all the same.
+//! Lanes that were left because they ask for large arrays: which of them one thread runs by itself, and which all threads share.
 
 use super::memory::POOL_BYTES;
 
@@ -10,13 +10,14 @@ pub(super) struct Left {
     pub asked: usize,
 }
 
-/// Of a lane that a thread runs by itself so many times its share of all work is left, at most: else others wait for it at the end.
+/// A lane that one thread runs by itself asks for at most one of so many parts of what each thread has to do: with larger ones the other threads would
+/// wait for it at the end.
 const SHARES: usize = 2;
 
 /// The lanes that each run on a thread by themselves, from the one that asks for most, and those that run one after the other on all threads, in order.
 ///
-/// What a lane asks for stands for its work. While the largest is more than a part of what all threads should do, all threads work on it. Of the
-/// others each keeps a thread busy with no meetings in between, and needs its memory beside that of others: no more than a thread keeps.
+/// What a lane asks for stands for its work. A lane that is too much for one thread is shared by all, and so is one whose array is larger than what a
+/// thread keeps in memory, as several would be there at a time. All others run without meetings of threads.
 pub(super) fn apart(mut left: Vec<Left>, threads: usize) -> (Vec<usize>, Vec<usize>) {
     left.sort_unstable_by_key(|left| (std::cmp::Reverse(left.asked), left.lane));
     let mut rest: usize = left.iter().fold(0, |sum, left| sum.saturating_add(left.asked));

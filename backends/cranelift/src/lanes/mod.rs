@@ -1,7 +1,7 @@
 //! Lanes that run one at a time: each thread takes lanes, and runs them by itself, without another thread's help.
 //!
-//! A lane that asks for a large array may be worth the work of all threads on each of its kernels: it is left. When the others are done it is known what all that
-//! are left ask for: those of like sizes are run by a thread each, and others on all threads ([`left`]).
+//! A lane that asks for a large array may be worth the work of all threads on each of its kernels: it is left until the others are done. Then it is known
+//! what all these lanes ask for, and [`left`] says which of them run on a thread each, and which on all threads.
 
 mod arrays;
 mod frame;
@@ -138,7 +138,7 @@ impl Running<'_> {
         (threads > 1).then(|| (self.cpu.shared.lane_bytes / threads).saturating_mul(self.lanes.count.min(threads)))
     }
 
-    /// Runs pieces on so many threads until there are none; lanes that ask for as many bytes are left.
+    /// Runs pieces, a thread for each slot, until there are none. Lanes that ask for an array of `most` bytes are left.
     fn on_threads(
         &self,
         slots: &[Mutex<&mut Worker>],
@@ -151,7 +151,7 @@ impl Running<'_> {
         done.peak = done.peak.max(before);
     }
 
-    /// Runs pieces until there are none.
+    /// Runs pieces on this thread until there are none.
     fn pieces(
         &self,
         number: usize,
@@ -247,7 +247,7 @@ impl Running<'_> {
         let (apart, left) = left::apart(left, self.cpu.shared.threads.count());
         if !apart.is_empty() {
             let next = AtomicUsize::new(0);
-            // Not in order: the ones behind the first that fails need not run, but those before it do.
+            // Lanes come in any order: those behind the first that fails need not run, but those before it must.
             let largest_first = || {
                 let lanes = std::iter::from_fn(|| apart.get(next.fetch_add(1, Ordering::Relaxed)));
                 let mut lanes = lanes.filter(|&&lane| lane < self.end.load(Ordering::Acquire));

@@ -53,7 +53,9 @@ pub(super) struct Row {
 /// Why a level that has few steps is a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
-    /// Accumulators are in registers.
+    /// What gangs need before they begin costs more than few steps: single steps.
+    Few,
+    /// Accumulators are in registers, if there are any.
     Combines,
     /// What does not fill a gang is much of the level: its points are put behind each other where a condition holds.
     Appends,
@@ -65,46 +67,42 @@ impl Row {
     /// Why there is this way.
     pub(super) fn choice(self, level: usize) -> Choice {
         let Self { fewer_than, lanes, unroll, why } = self;
-        let about = format!("level {level} of fewer than {fewer_than} steps");
-        if lanes == 1 {
-            return Choice {
-                about,
-                chosen: "single steps".to_owned(),
-                because: "what gangs need before they begin costs more than few steps".to_owned(),
-                instead_of: vec!["gangs: most steps would be their remainder".to_owned()],
-            };
-        }
         let gangs = |how: &str| match unroll {
             1 => format!("{how}gangs of {lanes}"),
             _ => format!("{unroll} {how}gangs of {lanes} in an iteration"),
         };
-        let rest = match why {
-            Why::Combines => None,
-            Why::Appends => {
-                Some(("what does not fill a gang is much of a short level", "each takes as long as a gang"))
-            }
-            Why::Loops => Some(("each step goes through a loop of scalars", "each takes as many turns as a gang")),
-        };
-        if let Some((because, single)) = rest {
-            return Choice {
-                about,
-                chosen: format!("{}, of which the last are masked", gangs("")),
-                because: because.to_owned(),
-                instead_of: vec![format!("the rest in single steps: {single}")],
-            };
-        }
-        let because = if level == 0 {
-            "so few steps are one block, and nothing is combined through memory"
-        } else {
-            "how many steps it has is known at each point alone, and they may be few"
+        let masked_rest = format!("{}, of which the last are masked", gangs(""));
+        let (chosen, because, instead_of) = match why {
+            Why::Few => (
+                "single steps".to_owned(),
+                "what gangs need before they begin costs more than few steps",
+                "gangs: most steps would be their remainder",
+            ),
+            Why::Combines => (
+                format!("{}, with all accumulators in registers", gangs("masked ")),
+                if level == 0 {
+                    "so few steps are one block, and nothing is combined through memory"
+                } else {
+                    "how many steps it has is known at each point alone, and they may be few"
+                },
+                "accumulators in scratch memory: to clear and to fold them costs more than few steps",
+            ),
+            Why::Appends => (
+                masked_rest,
+                "what does not fill a gang is much of a short level",
+                "the rest in single steps: each takes as long as a gang",
+            ),
+            Why::Loops => (
+                masked_rest,
+                "each step goes through a loop of scalars",
+                "the rest in single steps: each takes as many turns as a gang",
+            ),
         };
         Choice {
-            about,
-            chosen: format!("{}, with all accumulators in registers", gangs("masked ")),
+            about: format!("level {level} of fewer than {fewer_than} steps"),
+            chosen,
             because: because.to_owned(),
-            instead_of: vec![
-                "accumulators in scratch memory: to clear and to fold them costs more than few steps".to_owned(),
-            ],
+            instead_of: vec![instead_of.to_owned()],
         }
     }
 
@@ -169,7 +167,7 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
         rows.extend(as_gangs(kernel, half, gang.lanes.into(), Why::Loops).filter(|row| row.lanes > FEW));
     }
     if rows.is_empty() && !combines {
-        rows.push(Row { fewer_than: FEW_GANGS * gang.lanes, lanes: 1, unroll: 1, why: Why::Combines });
+        rows.push(Row { fewer_than: FEW_GANGS * gang.lanes, lanes: 1, unroll: 1, why: Why::Few });
     }
     rows
 }
@@ -218,8 +216,8 @@ fn boundaries_are_cheap(kernel: &Kernel, cpu: &Cpu) -> bool {
     })
 }
 
-/// A row of at most so many steps without accumulators, with as many steps in an iteration as a gang has; those that go through loops wait for each
-/// other, gang by gang.
+/// A row of at most so many steps without accumulators, with as many steps in an iteration as a gang has. Gangs that go through loops come one by one:
+/// nothing is gained by several in an iteration.
 fn as_gangs(kernel: &Kernel, gang: Gang, most: i64, why: Why) -> Option<Row> {
     let fewer_than = most as u32 + 1;
     let mut lanes = (1..=gang.lanes.ilog2()).rev().map(|bits| 1 << bits);
