@@ -9,6 +9,7 @@ mod lock;
 mod machine;
 mod pool;
 mod profile;
+mod replay;
 mod resident;
 mod turns;
 
@@ -25,6 +26,7 @@ pub use crate::{
     machine::{AtOnce, Few, Launch, LaunchArray, Machine, Sort},
     pool::Pool,
     profile::{LaunchTime, is_wanted, profiled, timed, took},
+    replay::{Course, Recording, Recordings},
     resident::{DeviceArray, OnDevice},
     turns::{RowBytes, RowRun, RowShape, TurnArray, TurnLaunch, Turns, Unrolled, Version, VersionMemory},
 };

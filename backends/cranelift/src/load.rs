@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Mutex, atomic::Ordering},
 };
 
-use fusebox_backend::{BackendError, Program, Statistics, Stored, Values, check_inputs, execute, lock};
+use fusebox_backend::{
+    BackendError, Course, Given, Program, Recording, Recordings, Statistics, Stored, Values, check_inputs, execute,
+    lock,
+};
 use fusebox_ir::{
     Array, Plan, Step, ValueId,
     analysis::{IndependentLaunches, RowLoop, RowSequences},
@@ -36,6 +39,8 @@ pub struct LoadedPlan {
     scripts: Arc<Scripts>,
     /// For runs in which all of the plan is small.
     small: Arc<SmallPlan>,
+    /// What runs did on inputs of extents that there were before.
+    recordings: Recordings,
     shared: Arc<Shared>,
     /// Owns what the kernels point to.
     memory: Arc<CodeMemory>,
@@ -89,6 +94,7 @@ impl LoadedPlan {
         let independent = Arc::new(IndependentLaunches::of(&plan));
         let scripts = Arc::new(Scripts::of(&plan, &kernels)?);
         let kernels = kernels.into();
+        let recordings = Recordings::of(&plan);
         Ok(Self {
             plan,
             kernels,
@@ -97,6 +103,7 @@ impl LoadedPlan {
             independent,
             scripts,
             small: Arc::default(),
+            recordings,
             shared,
             memory: Arc::new(memory),
             codes,
@@ -145,6 +152,7 @@ impl LoadedPlan {
             independent,
             scripts,
             small: self.small.clone(),
+            recordings: Recordings::of(&self.plan),
             shared,
             memory,
             codes: self.codes,
@@ -170,7 +178,6 @@ impl Program for LoadedPlan {
     fn run_into(&self, inputs: &[Array], results: &mut Vec<Array>) -> Result<Statistics, BackendError> {
         let _rounding = Rounding::defaults();
         results.clear();
-        let sizes = check_inputs(&self.plan, inputs)?;
         let machine = Cpu {
             plan: &self.plan,
             kernels: &self.kernels,
@@ -183,22 +190,62 @@ impl Program for LoadedPlan {
             asked: None,
             most: None,
         };
-        if let Some(statistics) = self.small.run(&machine, &sizes, inputs, results) {
-            return Ok(statistics);
+        if self.small.may_have_code() {
+            let sizes = check_inputs(&self.plan, inputs)?;
+            if let Some(statistics) = self.small.run(&machine, &sizes, inputs, results) {
+                return Ok(statistics);
+            }
         }
-        let inputs = inputs.iter().map(|array| {
-            let extents = array.extents().iter().map(|&extent| extent as i64).collect();
-            Ok(Stored { buffer: array.clone(), element: array.element(), extents, scalar: None })
-        });
-        let mut values = lock(&self.spare).pop().unwrap_or_default();
-        let ran = execute(&machine, &self.plan, &mut values, &sizes, inputs, |stored, output| {
-            results.push(machine.handed_back(stored, &output.name)?);
+        let mut result = |stored: Stored<Given<'_, Array>>, at: usize| {
+            results.push(machine.handed_back(stored, &self.plan.outputs[at].name)?);
             Ok(())
-        });
-        lock(&self.spare).push(values);
+        };
+        let course = self.recordings.course(inputs);
+        if let Course::Replay(recording) = &course {
+            if let Some(statistics) = recording.replay(&machine, inputs.iter().cloned(), &mut result) {
+                return Ok(statistics);
+            }
+            results.clear();
+        }
+        let ran = self.by_steps(&machine, inputs, matches!(course, Course::Record), results);
         if ran.is_err() {
             results.clear();
         }
+        ran
+    }
+}
+
+impl LoadedPlan {
+    /// Runs the steps of the plan.
+    fn by_steps(
+        &self,
+        machine: &Cpu<'_>,
+        inputs: &[Array],
+        record: bool,
+        results: &mut Vec<Array>,
+    ) -> Result<Statistics, BackendError> {
+        let sizes = check_inputs(&self.plan, inputs)?;
+        let given = inputs.iter().map(|array| {
+            let extents = array.extents().iter().map(|&extent| extent as i64).collect();
+            Stored { buffer: array.clone(), element: array.element(), extents, scalar: None }
+        });
+        let mut result = |stored: Stored<Given<'_, Array>>, name: &str| {
+            results.push(machine.handed_back(stored, name)?);
+            Ok(())
+        };
+        if record {
+            let (statistics, recording) =
+                Recording::record(machine, &self.plan, &sizes, given, |stored, output| result(stored, &output.name))?;
+            if let Some(recording) = recording {
+                self.recordings.keep(inputs, recording);
+            }
+            return Ok(statistics);
+        }
+        let mut values = lock(&self.spare).pop().unwrap_or_default();
+        let ran = execute(machine, &self.plan, &mut values, &sizes, given.map(Ok), |stored, output| {
+            result(stored, &output.name)
+        });
+        lock(&self.spare).push(values);
         ran
     }
 }

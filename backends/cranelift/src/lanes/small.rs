@@ -92,6 +92,11 @@ impl SmallPlan {
         ran
     }
 
+    /// Whether it has a script, or may get one.
+    pub(crate) fn may_have_code(&self) -> bool {
+        !matches!(self.code.get(), Some(None))
+    }
+
     /// Whether it has a script.
     pub(crate) fn has_code(&self) -> bool {
         matches!(self.code.get(), Some(Some(_)))

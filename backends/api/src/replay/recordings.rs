@@ -1,0 +1,102 @@
+//! Which runs of a plan are recorded, and which are replayed.
+
+use std::sync::{Arc, Mutex};
+
+use fusebox_ir::{ElementType, Extent, Plan, Step};
+
+use super::Recording;
+use crate::{Input, is_wanted, lock};
+
+/// Extents of inputs that a plan remembers.
+const REMEMBERED: usize = 4;
+
+/// What a plan has for runs on inputs of extents that it had before.
+#[derive(Debug, Default)]
+pub struct Recordings {
+    /// Whether steps are such that a run may depend on extents alone.
+    may: bool,
+    /// The latest last.
+    seen: Mutex<Vec<Seen>>,
+}
+
+/// Inputs that there were, and what a run on them asks of its machine.
+#[derive(Debug)]
+struct Seen {
+    inputs: Vec<(ElementType, Vec<usize>)>,
+    /// None before the second run, and where elements decide.
+    recording: Option<Arc<Recording>>,
+    /// Whether to record the next run.
+    record: bool,
+}
+
+/// How to run a plan.
+#[derive(Debug)]
+pub enum Course {
+    /// As a recording says.
+    Replay(Arc<Recording>),
+    /// By its steps, and to be recorded.
+    Record,
+    /// By its steps.
+    Steps,
+}
+
+impl Seen {
+    fn is_of<I: Input>(&self, inputs: &[I]) -> bool {
+        self.inputs.len() == inputs.len()
+            && (self.inputs.iter().zip(inputs))
+                .all(|((element, extents), input)| *element == input.element() && extents == input.extents())
+    }
+}
+
+impl Recordings {
+    /// For a plan.
+    pub fn of(plan: &Plan) -> Self {
+        let straight = |step: &Step| {
+            !matches!(
+                step,
+                Step::If { .. }
+                    | Step::While { .. }
+                    | Step::Lanes { .. }
+                    | Step::Sort { .. }
+                    | Step::Truncate { .. }
+                    | Step::Constant { .. }
+            )
+        };
+        // An extent that an input gives as a number is told by no other extent.
+        let by_extents = |extent: &Extent<_>| !matches!(extent, Extent::Value(id) if plan.inputs.contains(id));
+        let extents = plan.values.iter().flat_map(|value| &value.ty.extents);
+        Self { may: plan.steps.iter().all(straight) && extents.into_iter().all(by_extents), seen: Mutex::default() }
+    }
+
+    /// How to run the plan on these inputs. Who asks what launches take is told by steps.
+    pub fn course<I: Input>(&self, inputs: &[I]) -> Course {
+        if !self.may || is_wanted() {
+            return Course::Steps;
+        }
+        let mut seen = lock(&self.seen);
+        let Some(position) = seen.iter().rposition(|seen| seen.is_of(inputs)) else {
+            if seen.len() == REMEMBERED {
+                seen.remove(0);
+            }
+            let inputs = inputs.iter().map(|input| (input.element(), input.extents().to_vec())).collect();
+            seen.push(Seen { inputs, recording: None, record: true });
+            return Course::Steps;
+        };
+        let own = &mut seen[position];
+        match &own.recording {
+            Some(recording) => Course::Replay(recording.clone()),
+            None if own.record => {
+                own.record = false;
+                Course::Record
+            }
+            None => Course::Steps,
+        }
+    }
+
+    /// Keeps a recording of a run on these inputs.
+    pub fn keep<I: Input>(&self, inputs: &[I], recording: Recording) {
+        if let Some(own) = lock(&self.seen).iter_mut().find(|seen| seen.is_of(inputs)) {
+            own.recording = Some(Arc::new(recording));
+        }
+    }
+}
