@@ -132,6 +132,11 @@ impl LoadedPlan {
         self.small.has_code()
     }
 
+    /// Of how many extents of inputs, of the last few, there is a recording: runs on such inputs are replayed ([`Recording`]).
+    pub fn recorded(&self) -> usize {
+        self.recordings.recorded()
+    }
+
     /// How many lanes, and runs, of all plans of the backend stopped in the code of their script so far, as they fail or are large, and were run as
     /// plans are.
     pub fn lanes_stopped(&self) -> usize {
@@ -202,7 +207,10 @@ impl Program for LoadedPlan {
         };
         let course = self.recordings.course(inputs);
         if let Course::Replay(recording) = &course {
-            if let Some(statistics) = recording.replay(&machine, inputs.iter().cloned(), &mut result) {
+            let mut values = lock(&self.spare).pop().unwrap_or_default();
+            let ran = recording.replay(&machine, &mut values, inputs.iter().cloned(), &mut result);
+            lock(&self.spare).push(values);
+            if let Some(statistics) = ran {
                 return Ok(statistics);
             }
             results.clear();
@@ -236,9 +244,7 @@ impl LoadedPlan {
         if record {
             let (statistics, recording) =
                 Recording::record(machine, &self.plan, &sizes, given, |stored, output| result(stored, &output.name))?;
-            if let Some(recording) = recording {
-                self.recordings.keep(inputs, recording);
-            }
+            self.recordings.keep(inputs, recording);
             return Ok(statistics);
         }
         let mut values = lock(&self.spare).pop().unwrap_or_default();

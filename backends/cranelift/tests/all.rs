@@ -26,6 +26,7 @@ mod loops;
 mod outermost_rows;
 mod partitions;
 mod reads_in_branches;
+mod replays;
 mod reuse;
 mod rounding;
 mod row_sequences;

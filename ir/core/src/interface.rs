@@ -145,7 +145,11 @@ impl FlatInterface {
         let mut flat = arrays.into_iter();
         let mut values = Vec::with_capacity(self.results.len());
         for kind in self.results.iter() {
-            let Some(value) = kind.value(&mut flat)? else { break };
+            let value = match kind {
+                FlatKind::Array => flat.next().map(Value::Array),
+                kind => kind.value(&mut flat)?,
+            };
+            let Some(value) = value else { break };
             values.push(value);
         }
         Ok(values)

@@ -76,7 +76,7 @@ impl<'a, M: Machine> LaneRun<'a, M> {
         tables: &'a mut Values<M::Buffer>,
         outside: impl Iterator<Item = (ValueId, Stored<M::Buffer>)>,
     ) -> Self {
-        let Values { values, buffers } = tables;
+        let Values { values, buffers, .. } = tables;
         values.clear();
         values.resize_with(plan.values.len(), || None);
         let mut executor =

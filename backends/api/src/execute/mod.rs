@@ -37,7 +37,7 @@ pub fn execute<M: Machine>(
     inputs: impl Iterator<Item = Result<Stored<M::Buffer>>>,
     mut result: impl FnMut(Stored<Given<'_, M::Buffer>>, &Output<ValueId>) -> Result<()>,
 ) -> Result<Statistics> {
-    let Values { values, buffers } = values;
+    let Values { values, buffers, .. } = values;
     values.clear();
     values.resize_with(plan.values.len(), || None);
     let mut executor = Executor { machine, plan, values, buffers, live_bytes: 0, statistics: Statistics::default() };

@@ -83,11 +83,13 @@ impl Value {
 pub struct Values<B> {
     pub(super) values: Vec<Option<Value>>,
     pub(super) buffers: Buffers<B>,
+    /// Buffers of a replay.
+    pub(crate) by_number: Vec<Option<B>>,
 }
 
 impl<B> Default for Values<B> {
     fn default() -> Self {
-        Self { values: Vec::new(), buffers: Buffers::default() }
+        Self { values: Vec::new(), buffers: Buffers::default(), by_number: Vec::new() }
     }
 }
 

@@ -22,19 +22,21 @@ use crate::{
 #[derive(Debug)]
 pub struct Recording {
     acts: Vec<Act>,
+    /// How many buffers there are at one time, at most.
+    buffers: usize,
     statistics: Statistics,
 }
 
-/// The number of a buffer of a run: inputs first, then what is made, in order.
+/// The number of a buffer of a run. Numbers of buffers that are gone are given again.
 type Number = usize;
 
 /// One thing that a run asks of its machine.
 #[derive(Debug)]
 enum Act {
-    /// Memory for an array, which gets the next number.
-    Allocate { name: String, element: ElementType, extents: SmallVec<[usize; 4]> },
-    /// Memory for a number of the plan, which gets the next number.
-    Constant(Constant),
+    /// Memory for an array.
+    Allocate { buffer: Number, name: String, element: ElementType, extents: SmallVec<[usize; 4]> },
+    /// Memory for a number of the plan.
+    Constant { buffer: Number, constant: Constant },
     /// The first `count` elements of one to another, behind the first `at`.
     Copy { from: Number, to: Number, element: ElementType, count: usize, at: usize },
     /// Launches that may run at once; mostly one.
@@ -61,9 +63,6 @@ enum ArrayAct {
     InPlace(usize),
 }
 
-/// Memory of a replay, by number.
-type Slots<B> = SmallVec<[Option<B>; 12]>;
-
 impl Recording {
     /// Runs a plan as [`crate::execute()`] does, and records the run; no recording if something in it depended on elements.
     ///
@@ -82,105 +81,98 @@ impl Recording {
             result(recorder.result(stored), output)
         };
         let statistics = execute(&recorder, plan, &mut Values::default(), sizes, inputs, &mut result)?;
-        Ok((statistics, recorder.acts().map(|acts| Self { acts, statistics })))
+        Ok((statistics, recorder.written().map(|(acts, buffers)| Self { acts, buffers, statistics })))
     }
 
     /// Does the same again, with other elements of the same extents; nothing if it fails. What that failure is, a run of the plan says.
     pub fn replay<M: Machine>(
         &self,
         machine: &M,
+        values: &mut Values<M::Buffer>,
         inputs: impl Iterator<Item = M::Buffer>,
-        mut result: impl FnMut(Stored<Given<'_, M::Buffer>>, usize) -> Result<(), BackendError>,
+        result: impl FnMut(Stored<Given<'_, M::Buffer>>, usize) -> Result<(), BackendError>,
     ) -> Option<Statistics> {
-        let mut slots: Slots<M::Buffer> = inputs.map(Some).collect();
-        let mut results = 0;
-        let done = self.acts.iter().try_for_each(|act| {
+        let buffers = &mut values.by_number;
+        buffers.extend(inputs.map(Some));
+        buffers.resize_with(self.buffers, || None);
+        let done = self.acts(machine, buffers, result);
+        buffers.drain(..).flatten().for_each(|buffer| machine.release(buffer));
+        done.map(|()| self.statistics)
+    }
+
+    fn acts<M: Machine>(
+        &self,
+        machine: &M,
+        buffers: &mut [Option<M::Buffer>],
+        mut result: impl FnMut(Stored<Given<'_, M::Buffer>>, usize) -> Result<(), BackendError>,
+    ) -> Option<()> {
+        let mut results = 0..;
+        for act in &self.acts {
             match act {
-                Act::Allocate { name, element, extents } => {
-                    slots.push(Some(machine.allocate(name, *element, extents).ok()??));
+                Act::Allocate { buffer, name, element, extents } => {
+                    buffers[*buffer] = Some(machine.allocate(name, *element, extents).ok()??);
                 }
-                Act::Constant(constant) => slots.push(Some(machine.constant(*constant).ok()?)),
+                Act::Constant { buffer, constant } => buffers[*buffer] = Some(machine.constant(*constant).ok()?),
                 Act::Copy { from, to, element, count, at } => {
-                    let mut target = slots[*to].take()?;
-                    let copied =
-                        slots[*from].as_ref().map(|from| machine.copy((from, &mut target), *element, *count, *at));
-                    slots[*to] = Some(target);
-                    copied?.ok()?;
+                    let mut target = buffers[*to].take()?;
+                    let copied = machine.copy((buffers[*from].as_ref()?, &mut target), *element, *count, *at);
+                    buffers[*to] = Some(target);
+                    copied.ok()?;
                 }
-                Act::Launch(launches) => match &launches[..] {
-                    [launch] => machine.launch(launch.on(&mut slots)?).ok()?,
-                    launches => at_once(machine, launches, &mut slots)?,
-                },
+                Act::Launch(launches) => launch(machine, launches, buffers)?,
                 Act::Result { buffer, is_shared, element, extents } => {
                     let (element, extents) = (*element, extents.clone());
-                    let buffer = if *is_shared {
-                        Given::Shared(slots[*buffer].as_ref()?)
-                    } else {
-                        Given::Own(slots[*buffer].take()?)
+                    let buffer = match is_shared {
+                        true => Given::Shared(buffers[*buffer].as_ref()?),
+                        false => Given::Own(buffers[*buffer].take()?),
                     };
-                    result(Stored { buffer, element, extents, scalar: None }, results).ok()?;
-                    results += 1;
+                    result(Stored { buffer, element, extents, scalar: None }, results.next()?).ok()?;
                 }
-                Act::Release(buffer) => machine.release(slots[*buffer].take()?),
+                Act::Release(buffer) => machine.release(buffers[*buffer].take()?),
             }
-            Some(())
-        });
-        slots.into_iter().flatten().for_each(|buffer| machine.release(buffer));
-        done.map(|()| self.statistics)
+        }
+        Some(())
     }
 }
 
-/// What a launch may borrow of each buffer, until it has it.
-type Lent<'s, B> = SmallVec<[Option<&'s mut B>; 12]>;
+/// Launches that may run at once. What they write is taken out of the buffers meanwhile.
+fn launch<M: Machine>(machine: &M, launches: &[LaunchAct], buffers: &mut [Option<M::Buffer>]) -> Option<()> {
+    let arrays = || launches.iter().flat_map(|launch| &launch.arrays);
+    let mut written: Few<Option<M::Buffer>> = Few::new();
+    written
+        .extend(arrays().map(|array| if let ArrayAct::Write(number) = array { buffers[*number].take() } else { None }));
+    let mut own = written.iter_mut();
+    let all: Option<Few<Launch<'_, M::Buffer>>> = launches.iter().map(|launch| launch.on(buffers, &mut own)).collect();
+    let launched = all.and_then(|mut all| {
+        let launched = match all.len() {
+            1 => machine.launch(all.pop()?),
+            _ => machine.launch_all(all),
+        };
+        launched.ok()
+    });
+    for (array, buffer) in arrays().zip(written) {
+        if let ArrayAct::Write(number) = array {
+            buffers[*number] = buffer;
+        }
+    }
+    launched
+}
 
 impl LaunchAct {
-    /// The launch, on buffers of a run.
-    fn on<'s, B>(&'s self, slots: &'s mut Slots<B>) -> Option<Launch<'s, B>> {
-        let mut lent: Lent<'s, B> = slots.iter_mut().map(Option::as_mut).collect();
+    /// The launch: on buffers, and on what it writes, which is next for each of its arrays.
+    fn on<'b, B: 'b>(
+        &'b self,
+        buffers: &'b [Option<B>],
+        written: &mut impl Iterator<Item = &'b mut Option<B>>,
+    ) -> Option<Launch<'b, B>> {
         let mut arrays = Few::new();
-        self.written(&mut lent, &mut arrays);
-        let read: SmallVec<[Option<&'s B>; 12]> = lent.into_iter().map(|own| own.map(|own| &*own)).collect();
-        self.read(&read, arrays)
-    }
-
-    /// The arrays that it writes, which nobody else has meanwhile.
-    fn written<'s, B>(&self, lent: &mut Lent<'s, B>, arrays: &mut Few<Option<LaunchArray<'s, B>>>) {
-        arrays.extend(self.arrays.iter().map(|array| match *array {
-            ArrayAct::Write(number) => lent[number].take().map(LaunchArray::Write),
-            ArrayAct::InPlace(position) => Some(LaunchArray::InPlace(position)),
-            ArrayAct::Read(_) => None,
-        }));
-    }
-
-    /// With what it reads.
-    fn read<'s, B>(
-        &'s self,
-        lent: &[Option<&'s B>],
-        written: Few<Option<LaunchArray<'s, B>>>,
-    ) -> Option<Launch<'s, B>> {
-        let mut arrays = Few::new();
-        for (array, written) in self.arrays.iter().zip(written) {
-            arrays.push(match (written, *array) {
-                (Some(written), _) => written,
-                (None, ArrayAct::Read(number)) => LaunchArray::Read(lent[number]?),
-                (None, _) => return None,
+        for (array, own) in self.arrays.iter().zip(written) {
+            arrays.push(match *array {
+                ArrayAct::Read(number) => LaunchArray::Read(buffers[number].as_ref()?),
+                ArrayAct::Write(_) => LaunchArray::Write(own.as_mut()?),
+                ArrayAct::InPlace(position) => LaunchArray::InPlace(position),
             });
         }
         Some(Launch { kernel: self.kernel, sizes: &self.sizes, arrays })
     }
-}
-
-/// Launches that need nothing of each other.
-fn at_once<M: Machine>(machine: &M, launches: &[LaunchAct], slots: &mut Slots<M::Buffer>) -> Option<()> {
-    let mut lent: Lent<'_, M::Buffer> = slots.iter_mut().map(Option::as_mut).collect();
-    let mut written = Few::new();
-    for launch in launches {
-        let mut arrays = Few::new();
-        launch.written(&mut lent, &mut arrays);
-        written.push(arrays);
-    }
-    let read: SmallVec<[Option<&M::Buffer>; 12]> = lent.into_iter().map(|own| own.map(|own| &*own)).collect();
-    let launches = launches.iter().zip(written).map(|(launch, written)| launch.read(&read, written));
-    let launches: Few<Launch<'_, M::Buffer>> = launches.collect::<Option<_>>()?;
-    machine.launch_all(launches).ok()
 }

@@ -16,8 +16,10 @@ pub(super) struct Recorder<'m, M> {
 #[derive(Default)]
 struct Log {
     acts: Vec<Act>,
-    /// The number of the next buffer.
-    next: Number,
+    /// Numbers of buffers that are gone.
+    free: Vec<Number>,
+    /// How many numbers there are.
+    numbers: usize,
     /// Whether the run depends on elements, or does what is not written down.
     is_other: bool,
 }
@@ -34,10 +36,10 @@ impl<'m, M: Machine> Recorder<'m, M> {
         Self { machine, log: RefCell::default() }
     }
 
-    /// What was written down; nothing if not all was.
-    pub(super) fn acts(self) -> Option<Vec<Act>> {
-        let Log { acts, is_other, .. } = self.log.into_inner();
-        (!is_other).then_some(acts)
+    /// What was written down, and how many numbers there are; nothing if not all was.
+    pub(super) fn written(self) -> Option<(Vec<Act>, usize)> {
+        let Log { acts, numbers, is_other, .. } = self.log.into_inner();
+        (!is_other).then_some((acts, numbers))
     }
 
     pub(super) fn input(&self, stored: Stored<M::Buffer>) -> Stored<Numbered<M::Buffer>> {
@@ -48,7 +50,10 @@ impl<'m, M: Machine> Recorder<'m, M> {
     pub(super) fn result<'b>(&self, stored: Stored<Given<'b, Numbered<M::Buffer>>>) -> Stored<Given<'b, M::Buffer>> {
         let Stored { buffer, element, extents, scalar } = stored;
         let (number, is_shared, buffer) = match buffer {
-            Given::Own(Numbered { number, buffer }) => (number, false, Given::Own(buffer)),
+            Given::Own(Numbered { number, buffer }) => {
+                self.is_gone(number);
+                (number, false, Given::Own(buffer))
+            }
             Given::Shared(Numbered { number, buffer }) => (*number, true, Given::Shared(buffer)),
         };
         self.write(Act::Result { buffer: number, is_shared, element, extents: extents.clone() });
@@ -57,8 +62,16 @@ impl<'m, M: Machine> Recorder<'m, M> {
 
     fn numbered(&self, buffer: M::Buffer) -> Numbered<M::Buffer> {
         let mut log = self.log.borrow_mut();
-        log.next += 1;
-        Numbered { number: log.next - 1, buffer }
+        let number = log.free.pop().unwrap_or_else(|| {
+            log.numbers += 1;
+            log.numbers - 1
+        });
+        Numbered { number, buffer }
+    }
+
+    /// Nobody has the buffer of this number any more.
+    fn is_gone(&self, number: Number) {
+        self.log.borrow_mut().free.push(number);
     }
 
     fn write(&self, act: Act) {
@@ -101,8 +114,10 @@ impl<M: Machine> Machine for Recorder<'_, M> {
         extents: &[usize],
     ) -> Result<Option<Self::Buffer>, BackendError> {
         let Some(buffer) = self.machine.allocate(name, element, extents)? else { return Ok(None) };
-        self.write(Act::Allocate { name: name.to_owned(), element, extents: extents.into() });
-        Ok(Some(self.numbered(buffer)))
+        let own = self.numbered(buffer);
+        let (buffer, name, extents) = (own.number, name.to_owned(), extents.into());
+        self.write(Act::Allocate { buffer, name, element, extents });
+        Ok(Some(own))
     }
 
     fn instructions_on_host(&self) -> usize {
@@ -114,9 +129,9 @@ impl<M: Machine> Machine for Recorder<'_, M> {
     }
 
     fn constant(&self, constant: Constant) -> Result<Self::Buffer, BackendError> {
-        let buffer = self.machine.constant(constant)?;
-        self.write(Act::Constant(constant));
-        Ok(self.numbered(buffer))
+        let own = self.numbered(self.machine.constant(constant)?);
+        self.write(Act::Constant { buffer: own.number, constant });
+        Ok(own)
     }
 
     fn written_out(
@@ -188,6 +203,7 @@ impl<M: Machine> Machine for Recorder<'_, M> {
 
     fn release(&self, buffer: Self::Buffer) {
         self.write(Act::Release(buffer.number));
+        self.is_gone(buffer.number);
         self.machine.release(buffer.buffer);
     }
 }

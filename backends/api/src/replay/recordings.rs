@@ -25,7 +25,7 @@ struct Seen {
     inputs: Vec<(ElementType, Vec<usize>)>,
     /// None before the second run, and where elements decide.
     recording: Option<Arc<Recording>>,
-    /// Whether to record the next run.
+    /// Whether to record the next run that does not fail.
     record: bool,
 }
 
@@ -68,6 +68,11 @@ impl Recordings {
         Self { may: plan.steps.iter().all(straight) && extents.into_iter().all(by_extents), seen: Mutex::default() }
     }
 
+    /// Of how many extents of inputs there is a recording.
+    pub fn recorded(&self) -> usize {
+        lock(&self.seen).iter().filter(|seen| seen.recording.is_some()).count()
+    }
+
     /// How to run the plan on these inputs. Who asks what launches take is told by steps.
     pub fn course<I: Input>(&self, inputs: &[I]) -> Course {
         if !self.may || is_wanted() {
@@ -82,21 +87,19 @@ impl Recordings {
             seen.push(Seen { inputs, recording: None, record: true });
             return Course::Steps;
         };
-        let own = &mut seen[position];
+        let own = &seen[position];
         match &own.recording {
             Some(recording) => Course::Replay(recording.clone()),
-            None if own.record => {
-                own.record = false;
-                Course::Record
-            }
+            None if own.record => Course::Record,
             None => Course::Steps,
         }
     }
 
-    /// Keeps a recording of a run on these inputs.
-    pub fn keep<I: Input>(&self, inputs: &[I], recording: Recording) {
+    /// Keeps what was recorded of a run on these inputs; nothing: elements decide what it asks of its machine, and later ones are not recorded.
+    pub fn keep<I: Input>(&self, inputs: &[I], recording: Option<Recording>) {
         if let Some(own) = lock(&self.seen).iter_mut().find(|seen| seen.is_of(inputs)) {
-            own.recording = Some(Arc::new(recording));
+            own.record = false;
+            own.recording = recording.map(Arc::new);
         }
     }
 }
