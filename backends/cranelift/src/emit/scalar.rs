@@ -12,6 +12,9 @@ use super::{
 };
 use crate::vector::Value;
 
+/// A side of an `if` is long of more instructions.
+const LONG_SIDE: usize = 24;
+
 impl Emitter<'_> {
     /// A function's results for these arguments.
     pub(super) fn lambda(&mut self, lambda: &Lambda, arguments: &[Val]) -> Result<Vec<Val>> {
@@ -229,10 +232,42 @@ impl Emitter<'_> {
             let results = self.b.end_if(condition, (then_region, a), (otherwise_region, b));
             return Ok(results.into_iter().map(|value| self.val(value)).collect());
         }
-        let a = self.masked_side(condition, then)?;
         let not = self.b.not(condition);
-        let b = self.masked_side(not, otherwise)?;
-        Ok(self.selected(condition, &a, &b))
+        match (is_long(then), is_long(otherwise)) {
+            (true, false) => {
+                let b = self.masked_side(not, otherwise)?;
+                self.where_some_differ((condition, then), (condition, false), &b)
+            }
+            (false, true) => {
+                let a = self.masked_side(condition, then)?;
+                self.where_some_differ((not, otherwise), (condition, true), &a)
+            }
+            _ => {
+                let a = self.masked_side(condition, then)?;
+                let b = self.masked_side(not, otherwise)?;
+                Ok(self.selected(condition, &a, &b))
+            }
+        }
+    }
+
+    /// An `if` whose long side is left out where no lane takes it: all lanes have what the other side gives then, and nothing is selected. Of
+    /// the condition, whether `others` are those of which it holds.
+    fn where_some_differ(
+        &mut self,
+        (side, long): (Value, &Lambda),
+        (condition, others): (Value, bool),
+        other: &[Val],
+    ) -> Result<Vec<Val>> {
+        let outer = self.mask;
+        self.mask = self.b.both(outer, Some(side));
+        let selected = |this: &mut Self| {
+            let own = this.lambda(long, &[])?;
+            let (a, b) = if others { (other, &own[..]) } else { (&own[..], other) };
+            Ok(this.selected(condition, a, b))
+        };
+        let results = self.where_some_lane_or(selected, Some(other));
+        self.mask = outer;
+        results
     }
 
     fn widened(
@@ -262,6 +297,15 @@ impl Emitter<'_> {
 
     /// What code gives if there is a lane that takes part: it is skipped where there is none, and what it gives then is used by nobody.
     pub(super) fn where_some_lane(&mut self, code: impl FnOnce(&mut Self) -> Result<Vec<Val>>) -> Result<Vec<Val>> {
+        self.where_some_lane_or(code, None)
+    }
+
+    /// As [`Self::where_some_lane`]; where code is skipped, these in the place of what it gives.
+    fn where_some_lane_or(
+        &mut self,
+        code: impl FnOnce(&mut Self) -> Result<Vec<Val>>,
+        skipped: Option<&[Val]>,
+    ) -> Result<Vec<Val>> {
         let Some(mask) = self.mask else { return code(self) };
         let any = self.b.any(mask);
         let known = self.some_lane.replace(mask);
@@ -272,13 +316,16 @@ impl Emitter<'_> {
         self.some_lane = known;
         self.b.open();
         let types: Vec<_> = inside.iter().map(|&value| self.b.ty(value)).collect();
-        let zeros = types.iter().map(|ty| {
-            let zero = self.b.constant(Constant::zero(ty.element));
-            self.b.splat(zero, ty.lanes)
+        let others = types.iter().enumerate().map(|(at, ty)| {
+            let other = match skipped.and_then(|skipped| skipped.get(at)) {
+                Some(&other) => self.plain(other),
+                None => self.b.constant(Constant::zero(ty.element)),
+            };
+            self.b.splat(other, ty.lanes)
         });
-        let zeros = zeros.collect();
+        let others = others.collect();
         let skipped = self.b.close();
-        let results = self.b.end_if(any, (region, inside), (skipped, zeros));
+        let results = self.b.end_if(any, (region, inside), (skipped, others));
         Ok(results.into_iter().map(|value| self.val(value)).collect())
     }
 
@@ -286,8 +333,7 @@ impl Emitter<'_> {
     fn masked_side(&mut self, side: Value, lambda: &Lambda) -> Result<Vec<Val>> {
         let outer = self.mask;
         self.mask = self.b.both(outer, Some(side));
-        let long = lambda.instructions.len() > 24 || !lambda.instructions.iter().all(is_cheap);
-        let results = if long && !lambda.results.is_empty() {
+        let results = if is_long(lambda) {
             self.where_some_lane(|this| this.lambda(lambda, &[]))?
         } else {
             self.lambda(lambda, &[])?
@@ -295,4 +341,18 @@ impl Emitter<'_> {
         self.mask = outer;
         Ok(results)
     }
+}
+
+/// Whether it is worth asking whether a lane takes a side of an `if`.
+fn is_long(side: &Lambda) -> bool {
+    !side.results.is_empty() && (instructions(side) > LONG_SIDE || !side.instructions.iter().all(is_cheap))
+}
+
+/// How many instructions there are, those in sides of an `if` among them.
+fn instructions(side: &Lambda) -> usize {
+    let of = |instruction: &Instruction| match &instruction.op {
+        ScalarOp::If { then, otherwise, .. } => 1 + instructions(then) + instructions(otherwise),
+        _ => 1,
+    };
+    side.instructions.iter().map(of).sum()
 }

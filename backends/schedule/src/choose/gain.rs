@@ -13,6 +13,9 @@ use crate::{gangs::inside, target::Cpu};
 /// A level of so many gangs is long: whatever becomes of its remainder is little of it.
 const SHORT_GANGS: u32 = 4;
 
+/// Turns that a loop of scalars is taken to make.
+const TURNS: i64 = 8;
+
 /// What the code inside of a level costs and gains across lanes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
@@ -41,7 +44,7 @@ impl Tally {
                     tally.access(lanes.position(map), kernel.arrays[array.index()].element);
                 }
                 Action::Scalar(instruction) => {
-                    tally.scalar(instruction, &|operand| lanes.operand(operand), &mut conditions, false);
+                    tally.scalar(instruction, &|operand| lanes.operand(operand), &mut conditions, Around::default());
                 }
                 Action::Check { .. } => tally.gain += 1,
                 Action::Reduce { combine, association, .. } => {
@@ -115,20 +118,20 @@ impl Tally {
         };
         let mut conditions = HashSet::new();
         for instruction in &lambda.instructions {
-            self.scalar(instruction, &class, &mut conditions, false);
+            self.scalar(instruction, &class, &mut conditions, Around::default());
         }
         for param in &lambda.params {
             self.bytes = self.bytes.max(if param.ty == ElementType::I64 { 1 } else { param.ty.bytes() });
         }
     }
 
-    /// `conditions` are the locals so far that are `bool`: masks of gangs. Under a mask some lanes alone take part.
+    /// `conditions` are the locals so far that are `bool`: masks of gangs.
     fn scalar(
         &mut self,
         instruction: &Instruction,
         class: &dyn Fn(ScalarOperand) -> AcrossLanes,
         conditions: &mut HashSet<LocalId>,
-        masked: bool,
+        around: Around,
     ) {
         let parts = instruction.op.parts();
         let bodies = parts.iter().filter_map(|part| if let ScalarPart::Body(body) = part { Some(*body) } else { None });
@@ -145,11 +148,13 @@ impl Tally {
             }
         }
         if !varies && bodies.is_empty() {
+            // In a loop, scalar code has it for each element.
+            self.gain += if around.in_loop { 2 * around.times() } else { 0 };
             return;
         }
         self.instructions += 1;
         let width = results.first().map_or(0, |result| result.ty.bytes());
-        let apart = masked && self.masked_from.is_none_or(|from| width < from);
+        let apart = around.masked && self.masked_from.is_none_or(|from| width < from);
         let awkward = match &instruction.op {
             ScalarOp::Unary { function, .. } => matches!(function, Unary::Popcount | Unary::Clz | Unary::Ctz),
             ScalarOp::Binary { function, a: _, b } => {
@@ -168,15 +173,34 @@ impl Tally {
         };
         let halves = !self.converts_halves && results.iter().any(|result| result.ty == ElementType::F16);
         if awkward || halves {
-            self.loss += 4;
+            self.loss += 4 * around.times();
         } else {
-            self.gain += if bodies.is_empty() { 2 } else { 0 };
+            self.gain += if bodies.is_empty() { 2 * around.times() } else { 0 };
         }
         let together =
             matches!(&instruction.op, ScalarOp::If { condition, .. } if class(*condition) == AcrossLanes::Uniform);
+        let around = Around {
+            masked: around.masked || !together,
+            in_loop: around.in_loop || matches!(instruction.op, ScalarOp::While { .. }),
+        };
         for instruction in bodies.iter().flat_map(|body| &body.instructions) {
-            self.scalar(instruction, class, conditions, masked || !together);
+            self.scalar(instruction, class, conditions, around);
         }
+    }
+}
+
+/// Where an instruction is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Around {
+    /// Some lanes alone take part.
+    masked: bool,
+    in_loop: bool,
+}
+
+impl Around {
+    /// How often an instruction is taken to be carried out.
+    fn times(self) -> i64 {
+        if self.in_loop { TURNS } else { 1 }
     }
 }
 

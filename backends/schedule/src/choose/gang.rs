@@ -14,7 +14,8 @@ use crate::{
 /// back.
 const MOST_INSTRUCTIONS: usize = 48;
 
-/// Lanes of a gang along a level: as many elements of the widest type as fit one register or two, and no more than there are accumulators. Where steps go
+/// Lanes of a gang along a level: as many elements of the widest type as fit one register or two, and no more than there are accumulators, or
+/// steps for two. Where steps go
 /// through loops, it is the widest type in those: what lanes do not differ in is then read once for all registers.
 pub(super) fn lanes_of(kernel: &Kernel, cpu: &Cpu, level: usize, tally: &Tally) -> u32 {
     let bytes = bytes_in_loops(kernel, level).map_or(tally.bytes(), |bytes| bytes.min(tally.bytes()));
@@ -26,7 +27,8 @@ pub(super) fn lanes_of(kernel: &Kernel, cpu: &Cpu, level: usize, tally: &Tally) 
     // A quarter of the registers is for what is loaded and computed meanwhile.
     let most_live = cpu.registers / 4 * 3;
     let fits = || at_once.is_none() && live_registers(kernel, cpu, (level, fitting(2))) <= most_live;
-    let mut lanes = fitting(if instructions <= MOST_INSTRUCTIONS || fits() { 2 } else { 1 });
+    let long = trip_count(&kernel.levels[level]).is_none_or(|steps| steps >= i64::from(fitting(2)));
+    let mut lanes = fitting(if long && (instructions <= MOST_INSTRUCTIONS || fits()) { 2 } else { 1 });
     for statement in &kernel.statements {
         if let Action::Reduce { to, association: Association::Interleaved { lanes: width }, .. } = statement.action
             && to as usize == level
