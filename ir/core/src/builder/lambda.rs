@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     ArrayId, Binary, Constant, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand,
-    Unary, inline,
+    ScalarPart, Unary, inline,
 };
 
 /// A scalar while a function is built: an operand and its type.
@@ -358,6 +358,30 @@ impl LambdaBuilder {
         (body, results.iter().map(|result| result.ty).collect())
     }
 
+    /// As [`Emit::emit`], in front of the loops whose bodies are open, as far out as all operands are there: for an instruction without bodies that costs little and
+    /// cannot fail, also where the loop makes no turn. It is not moved out of a branch.
+    pub fn emit_before_loops(&mut self, op: ScalarOp, results: &[Local], place: &Place) -> Vec<ScalarOperand> {
+        let mut body = self.open.len() - 1;
+        // The bodies of loops have parameters, their states, and branches have none.
+        while body > 0 && !self.open[body].params.is_empty() && !self.open[body].defines_any_of(&op) {
+            body -= 1;
+        }
+        self.emit_in(body, op, results, place)
+    }
+
+    fn emit_in(&mut self, body: usize, op: ScalarOp, results: &[Local], place: &Place) -> Vec<ScalarOperand> {
+        if let Some(constant) = folded(&op).filter(|_| self.folds) {
+            return vec![constant.into()];
+        }
+        if let Some(found) = self.memo.as_mut().and_then(|memo| memo.find(&op, &self.open, body)) {
+            return found;
+        }
+        let results: Vec<Local> = results.iter().map(|like| self.like(like)).collect();
+        let operands = results.iter().map(|local| local.id.into()).collect();
+        self.open[body].instructions.push(Instruction { results, op, place: place.clone() });
+        operands
+    }
+
     /// The function with these results.
     pub fn finish<R: Copy + Into<ScalarOperand>>(mut self, results: &[R]) -> Lambda {
         let mut f = self.open.pop().unwrap_or_default();
@@ -374,16 +398,7 @@ impl LambdaBuilder {
 
 impl Emit for LambdaBuilder {
     fn emit(&mut self, op: ScalarOp, results: &[Local], place: &Place) -> Vec<ScalarOperand> {
-        if let Some(constant) = folded(&op).filter(|_| self.folds) {
-            return vec![constant.into()];
-        }
-        if let Some(found) = self.memo.as_mut().and_then(|memo| memo.find(&op, &self.open)) {
-            return found;
-        }
-        let results: Vec<Local> = results.iter().map(|like| self.like(like)).collect();
-        let operands = results.iter().map(|local| local.id.into()).collect();
-        self.body().instructions.push(Instruction { results, op, place: place.clone() });
-        operands
+        self.emit_in(self.open.len() - 1, op, results, place)
     }
 
     fn open(&mut self, params: &[Local]) -> Vec<ScalarOperand> {
@@ -402,6 +417,16 @@ impl Emit for LambdaBuilder {
 }
 
 impl Lambda {
+    /// Whether an operand of an instruction is a parameter, or made by an instruction here.
+    fn defines_any_of(&self, op: &ScalarOp) -> bool {
+        let is_operand = |local: &Local| {
+            op.parts()
+                .iter()
+                .any(|part| matches!(part, ScalarPart::Operand(ScalarOperand::Local(id)) if *id == local.id))
+        };
+        self.params.iter().chain(self.instructions.iter().flat_map(|instruction| &instruction.results)).any(is_operand)
+    }
+
     /// Builds a function: parameters (names for printing and types), then what `build` makes of them.
     ///
     /// ```

@@ -29,8 +29,8 @@ impl Memo {
         self.bodies.pop();
     }
 
-    /// The results of the same instruction in these bodies; where there is none, notes that it will stand next in the innermost.
-    pub(super) fn find(&mut self, op: &ScalarOp, bodies: &[Lambda]) -> Option<Vec<ScalarOperand>> {
+    /// The results of the same instruction in these bodies; where there is none, notes that it will stand next in the one at `place`.
+    pub(super) fn find(&mut self, op: &ScalarOp, bodies: &[Lambda], place: usize) -> Option<Vec<ScalarOperand>> {
         let canonical = canonical(op);
         let mut hasher = FxHasher::default();
         canonical.as_ref().unwrap_or(op).hash_without_bodies(&mut hasher);
@@ -45,7 +45,7 @@ impl Memo {
                 return Some(results.iter().map(|local| local.id.into()).collect());
             }
         }
-        if let (Some(entries), Some(body)) = (self.bodies.last_mut(), bodies.last()) {
+        if let (Some(entries), Some(body)) = (self.bodies.get_mut(place), bodies.get(place)) {
             entries.entry(hash).or_default().push(Entry { position: body.instructions.len(), canonical });
         }
         None

@@ -92,6 +92,21 @@ impl<'l, 'p> Code<'l, 'p> {
         self.op(ScalarOp::Read { array, index }, ty)
     }
 
+    /// As [`Self::read`], of an element that is there in every lane.
+    fn read_of_lane(&mut self, array: ArrayId, index: Vec<ScalarOperand>) -> ScalarOperand {
+        let ty = self.lifter.flat.ty(array).element;
+        if index.is_empty() {
+            return ScalarOperand::Outer(array);
+        }
+        self.of_lane(ScalarOp::Read { array, index }, ty)
+    }
+
+    /// What no lane fails to have: in front of the loops that do not change what it is made of.
+    fn of_lane(&mut self, op: ScalarOp, ty: ElementType) -> ScalarOperand {
+        let place = self.place.clone();
+        self.b.emit_before_loops(op, &unnamed(&[ty]), &place)[0]
+    }
+
     /// One of two values, of which only the one that is wanted is computed.
     pub fn choose(
         &mut self,
@@ -114,8 +129,9 @@ impl<'l, 'p> Code<'l, 'p> {
         let Some((&first, rest)) = coords.split_first() else { return Self::constant(0) };
         let mut position = first;
         for (&coord, &dim) in rest.iter().zip(&dims[1..]) {
-            position = self.binary(Binary::Mul, position, Self::extent(dim), I64);
-            position = self.binary(Binary::Add, position, coord, I64);
+            let rows = ScalarOp::Binary { function: Binary::Mul, a: position, b: Self::extent(dim) };
+            position = self.of_lane(rows, I64);
+            position = self.of_lane(ScalarOp::Binary { function: Binary::Add, a: position, b: coord }, I64);
         }
         position
     }
@@ -152,12 +168,12 @@ impl<'l, 'p> Code<'l, 'p> {
                 }
                 Made::Ragged { .. } => {
                     let (up, _) = self.lifter.origin(at);
-                    let lane = self.read(up, coords);
+                    let lane = self.read_of_lane(up, coords);
                     let dims = self.lifter.dims(parent);
                     self.unflattened(&dims, lane)
                 }
                 Made::Subset { up } => {
-                    let lane = self.read(up, coords);
+                    let lane = self.read_of_lane(up, coords);
                     let dims = self.lifter.dims(parent);
                     self.unflattened(&dims, lane)
                 }
@@ -178,7 +194,7 @@ impl<'l, 'p> Code<'l, 'p> {
         match self.lifter.context(step).made {
             Made::Ragged { .. } => {
                 let (_, index) = self.lifter.origin(step);
-                self.read(index, coords.to_vec())
+                self.read_of_lane(index, coords.to_vec())
             }
             Made::Root | Made::Uniform { .. } | Made::Subset { .. } => {
                 coords.last().copied().unwrap_or(Self::constant(0))
@@ -203,7 +219,7 @@ impl<'l, 'p> Code<'l, 'p> {
             Made::Ragged { sizes, .. } => {
                 let above = self.lifter.context(step).parent;
                 let at = self.climb(above, parent, sizes.home);
-                self.read(sizes.array, at)
+                self.read_of_lane(sizes.array, at)
             }
             Made::Uniform { extent } => Self::extent(extent),
             Made::Root | Made::Subset { .. } => Self::constant(1),
@@ -234,7 +250,7 @@ impl<'l, 'p> Code<'l, 'p> {
                 Made::Ragged { offsets, .. } => {
                     let dims = self.lifter.dims(parent);
                     let lane = self.flattened(&dims, &coords);
-                    let begin = self.read(offsets, vec![lane]);
+                    let begin = self.read_of_lane(offsets, vec![lane]);
                     coords = vec![self.binary(Binary::Add, begin, index, I64)];
                 }
                 Made::Root | Made::Uniform { .. } | Made::Subset { .. } => coords.push(index),
@@ -259,7 +275,10 @@ impl<'l, 'p> Code<'l, 'p> {
     ) -> ScalarOperand {
         let steps = self.lifter.steps(value.home, value.elements);
         let at = self.down(coords, &steps, index, outside);
-        self.read(value.array, at)
+        match outside {
+            Outside::Never if index.is_empty() => self.read_of_lane(value.array, at),
+            _ => self.read(value.array, at),
+        }
     }
 
     /// The extent of a value along a dimension, in the lane of these coordinates, below these indices.
@@ -276,7 +295,8 @@ impl<'l, 'p> Code<'l, 'p> {
         };
         // As far down as the extent is known: a row without elements has extents too.
         let at = if self.lifter.is_above(sizes.home, value.home) {
-            self.climb(value.home, coords, sizes.home)
+            let at = self.climb(value.home, coords, sizes.home);
+            return self.read_of_lane(sizes.array, at);
         } else {
             let known = steps.iter().position(|&step| step == sizes.home).map_or(dim, |at| at + 1);
             let at = self.down(coords, &steps[..known], &index[..known], &Outside::Never);
