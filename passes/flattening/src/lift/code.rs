@@ -93,7 +93,7 @@ impl<'l, 'p> Code<'l, 'p> {
     }
 
     /// As [`Self::read`], of an element that is there in every lane.
-    fn read_of_lane(&mut self, array: ArrayId, index: Vec<ScalarOperand>) -> ScalarOperand {
+    pub fn read_of_lane(&mut self, array: ArrayId, index: Vec<ScalarOperand>) -> ScalarOperand {
         let ty = self.lifter.flat.ty(array).element;
         if index.is_empty() {
             return ScalarOperand::Outer(array);
@@ -344,9 +344,14 @@ impl Emit for Code<'_, '_> {
         let made = match op {
             ScalarOp::Read { array, index } if index.is_empty() => vec![self.scalar(array)],
             ScalarOp::Read { array, index } => {
-                let value = self.lifter.array_value(array);
                 let name = self.lifter.source_name(array);
-                vec![self.element(&value, &index, &Outside::Error(name))]
+                match (self.lifter.rows.get(&array), &index[..]) {
+                    (Some(&row), &[index]) => vec![self.element_of_row(row, index, &name)],
+                    _ => {
+                        let value = self.lifter.array_value(array);
+                        vec![self.element(&value, &index, &Outside::Error(name))]
+                    }
+                }
             }
             ScalarOp::ReadFlat { array, position } if self.lifter.is_scalar(array) => {
                 let (name, ty) = (self.lifter.source_name(array), self.lifter.source_type(array).element);

@@ -45,6 +45,7 @@ use self::{
     context::{Context, ContextId, LaneExtent, Made, ROOT},
     flat::Flat,
     guarded::Guard,
+    nested::Row,
     value::Value,
 };
 use crate::{
@@ -105,6 +106,9 @@ struct Lifter<'p> {
     lifts: HashMap<(ArrayId, ContextId, ContextId), Value>,
     /// Values over contexts that have rows of other extents.
     conformed: HashMap<(ArrayId, ContextId), ArrayId>,
+    /// What code reads where it lies.
+    rows: HashMap<ArrayId, Row>,
+    read_where_they_lie: HashSet<ArrayId>,
     /// Whether arrays in lanes are held as irregular ones, whatever is known of them.
     irregular: bool,
     ways: Flattening,
@@ -161,6 +165,8 @@ pub(crate) fn lift(program: &Program, config: &Config) -> Result<(Program, Done)
         coordinates: HashMap::new(),
         lifts: HashMap::new(),
         conformed: HashMap::new(),
+        rows: HashMap::new(),
+        read_where_they_lie: nested::read_where_they_lie(program),
         irregular: config.flattening == Flattening::Irregular,
         ways: config.flattening,
         every_alone: config.every_alone && config.flattening == Flattening::Alone,

@@ -1,6 +1,10 @@
 //! Arrays out of arrays of arrays.
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, ElementType::I64, Extent, Operand, Type};
+use std::collections::HashSet;
+
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binary, Binding, ElementType::I64, Extent, Operand, Part, Program, ScalarOp, ScalarOperand, Type,
+};
 
 use super::{
     LaneOperand, Lifter, Value,
@@ -9,6 +13,55 @@ use super::{
     flat::operands,
 };
 use crate::Error;
+
+/// An array of an array of arrays, as code reads it: where it lies. It is not moved to an array of its own for that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    /// The lanes that have one.
+    home: ContextId,
+    /// Over these, where its elements begin.
+    begin: ArrayId,
+    /// The values of all arrays.
+    values: ArrayId,
+    /// How many elements it has: a value of the nested program.
+    size: ArrayId,
+}
+
+/// The arrays of arrays of arrays that scalar code reads, at what index it likes, and that nothing else uses.
+pub(super) fn read_where_they_lie(program: &Program) -> HashSet<ArrayId> {
+    let (mut found, mut used) = (HashSet::new(), HashSet::new());
+    for block in program.body.blocks() {
+        used.extend(&block.results);
+        for binding in &block.bindings {
+            if let (ArrayOp::Element { .. }, [.., array]) = (&binding.op, &binding.results[..]) {
+                found.insert(array.id);
+            }
+            for part in binding.op.parts() {
+                match part {
+                    Part::Array(id) => _ = used.insert(*id),
+                    Part::Function(f) => used.extend(f.instructions_within().filter_map(|instruction| {
+                        if let ScalarOp::ReadFlat { array, .. } = &instruction.op { Some(*array) } else { None }
+                    })),
+                    _ => {}
+                }
+            }
+        }
+    }
+    found.retain(|id| !used.contains(id));
+    found
+}
+
+impl Code<'_, '_> {
+    /// An element of an array where it lies.
+    pub fn element_of_row(&mut self, row: Row, index: ScalarOperand, name: &str) -> ScalarOperand {
+        let lane = self.lane(row.home);
+        let begin = self.read_of_lane(row.begin, lane.clone());
+        let size = self.scalar(row.size);
+        let index = self.inside(index, size, name, &lane);
+        let position = self.binary(Binary::Add, begin, index, I64);
+        self.read(row.values, vec![position])
+    }
+}
 
 impl<'p> Lifter<'p> {
     pub fn element(
@@ -86,6 +139,19 @@ impl<'p> Lifter<'p> {
             at.into_iter().chain(own.iter().copied()).collect()
         });
         self.define(array, Value { array: made, home, elements, ty: array.ty.element });
+        self.rows.remove(&array.id);
+        let ragged = steps.last().is_some_and(|&step| matches!(self.context(step).made, Made::Ragged { .. }));
+        if let ([size], true) = (sizes, all && ragged && home != ROOT && self.read_where_they_lie.contains(&array.id)) {
+            let mut code = Code::over(self, home);
+            let lane = code.lane(value.home);
+            let index = [&place(&mut code)[..], &[Code::constant(0)]].concat();
+            let begin = code.down(&lane, &steps, &index, &Outside::Never);
+            let f = code.b.finish_needed(&begin);
+            let dims = self.dims(home);
+            let op = ArrayOp::Generate { extents: operands(&dims), f };
+            let begin = self.flat.bind(op, vec![("begin".into(), Type::array(dims, I64))])[0];
+            self.rows.insert(array.id, Row { home, begin, values: value.array, size: size.id });
+        }
         Ok(())
     }
 }
