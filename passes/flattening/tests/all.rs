@@ -8,6 +8,7 @@ mod inner;
 mod lifted;
 mod limits;
 mod meaning;
+mod rows;
 mod scalars;
 mod segments;
 mod sound;
