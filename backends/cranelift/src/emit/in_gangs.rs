@@ -78,11 +78,11 @@ impl<'k> Emitter<'k> {
             let iota = self.b.iota(fusebox_ir::ElementType::I64, lanes);
             let left = self.b.sub(high, main_end);
             let mask = self.b.less(iota, left);
-            self.mask = Some(mask);
+            (self.mask, self.some_lane) = (Some(mask), Some(mask));
             self.remainder = Some(left);
             let end = self.b.add_int(main_end, i64::from(lanes));
             self.steps(nest, main_end, end, lanes, first)?;
-            self.mask = None;
+            (self.mask, self.some_lane) = (None, None);
             self.remainder = None;
             let then = self.b.close();
             let states = std::mem::replace(&mut self.states, before.clone());

@@ -39,6 +39,8 @@ struct GangPlace {
     first: Value,
     /// The lanes that take part; none: all.
     mask: Option<Value>,
+    /// Whether the row has a step, so that what is the same in all lanes may be read.
+    has_steps: bool,
     /// How many steps are known to be behind it.
     behind: i64,
 }
@@ -138,10 +140,11 @@ impl<'k> Emitter<'k> {
         let mask = self.row_mask_type(&row);
         // Accumulators that hold nothing take the first elements as they are.
         let behind = |ahead: i64| width - ahead - i64::from(lanes);
-        let whole =
-            |this: &mut Self, ahead| Ok(GangPlace { first: this.b.int(ahead), mask: None, behind: behind(ahead) });
+        let whole = |this: &mut Self, ahead| {
+            Ok(GangPlace { first: this.b.int(ahead), mask: None, has_steps: true, behind: behind(ahead) })
+        };
         // Without steps nothing is known of where elements would be.
-        let masked = |this: &mut Self, ahead| this.gang_of_rest(mask, lanes, ahead, (zero, steps));
+        let masked = |this: &mut Self, ahead| this.gang_of_rest((mask, lanes), ahead, (zero, steps), least > 0);
         if most.is_some_and(|most| most <= width) {
             let some_steps = (least == 0).then(|| self.b.less(zero, steps));
             let places = (0..count).map(|number| {
@@ -166,16 +169,19 @@ impl<'k> Emitter<'k> {
         self.states.clone_from(&open.carried);
         let index = open.index;
         self.row_iteration(&row, &gangs, |this, ahead| {
-            Ok(GangPlace { first: this.b.add_int(index, ahead), mask: None, behind: behind(ahead) })
+            Ok(GangPlace { first: this.b.add_int(index, ahead), mask: None, has_steps: true, behind: behind(ahead) })
         })?;
         let next = std::mem::take(&mut self.states);
         self.states = self.b.end_loop(open, next);
         let left = self.b.sub(steps, end);
-        let rest = |this: &mut Self, ahead| this.gang_of_rest(mask, lanes, ahead, (end, steps));
-        if depth > 0 {
+        let rest = |this: &mut Self, ahead| this.gang_of_rest((mask, lanes), ahead, (end, steps), true);
+        let appends =
+            row.inner.clone().any(|position| matches!(kernel.statements[position].action, Action::Append { .. }));
+        if depth > 0 && !appends {
             self.where_more_than(left, 0, |this| this.row_iteration(&row, &gangs, rest))?;
         } else {
-            // A kernel that is launched again and again has as many steps as before, so that each of these branches is foreseen.
+            // A kernel that is launched again and again has as many steps as before, so that each of these branches is foreseen; and to put nothing
+            // behind what was put takes as long as a branch that is not.
             for number in 0..count {
                 let ahead = number * lanes;
                 self.where_more_than(left, ahead, |this| {
@@ -194,10 +200,10 @@ impl<'k> Emitter<'k> {
     /// A gang of the iteration that begins at `start`, `ahead` of its first step: where it begins, and its mask. Lanes behind the end do nothing.
     fn gang_of_rest(
         &mut self,
-        width: ElementType,
-        lanes: u32,
+        (width, lanes): (ElementType, u32),
         ahead: i64,
         (start, steps): (Value, Value),
+        has_steps: bool,
     ) -> Result<GangPlace> {
         // The last gang begins at the end of the row at most: behind that as much can be read as a gang has.
         let own = self.b.add_int(start, ahead);
@@ -206,7 +212,7 @@ impl<'k> Emitter<'k> {
         // No more than a block.
         let lanes_left = self.b.int(lanes.into());
         let left = if width == ElementType::I8 { self.b.binary(Binary::Min, left, lanes_left) } else { left };
-        Ok(GangPlace { first: own, mask: Some(self.lanes_below(left, (width, lanes))), behind: 0 })
+        Ok(GangPlace { first: own, mask: Some(self.lanes_below(left, (width, lanes))), has_steps, behind: 0 })
     }
 
     /// A type of lanes that is as wide as what is loaded: the mask then needs no other width.
@@ -260,7 +266,8 @@ impl<'k> Emitter<'k> {
 
     /// One gang of an iteration, by its number: those of all points come before the next of the first one.
     fn row_gang(&mut self, row: &EmittedLevel, gangs: &Gangs, place: GangPlace, number: usize) -> Result {
-        self.mask = place.mask;
+        // Of a gang that is behind the end of its row: what is the same in all lanes is where the gang before reads, and fails there first.
+        (self.mask, self.some_lane) = (place.mask, place.mask.filter(|_| place.has_steps));
         let before = (number / gangs.points.len()) as i64 * i64::from(gangs.lanes);
         let around = std::mem::replace(&mut self.around, (before, place.behind));
         self.locals.clone_from(&gangs.points[number % gangs.points.len()]);
@@ -271,7 +278,7 @@ impl<'k> Emitter<'k> {
             state += self.reduce_or_total(position).states();
         }
         self.step(row, place.first, gangs.lanes)?;
-        (self.mask, self.around) = (None, around);
+        (self.mask, self.some_lane, self.around) = (None, None, around);
         Ok(())
     }
 
