@@ -2,8 +2,8 @@
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    Binary, Constant, Failure, FailureKind, Instruction, KernelArrayId, KernelExtent, Lambda, Place, ScalarOp,
-    ScalarOperand, Unary, analysis::kernels::is_cheap,
+    Binary, Constant, ElementType, Failure, FailureKind, Instruction, KernelArrayId, KernelExtent, Lambda, Place,
+    ScalarOp, ScalarOperand, Unary, analysis::kernels::is_cheap,
 };
 
 use super::{
@@ -47,8 +47,13 @@ impl Emitter<'_> {
             }
             ScalarOp::Convert { to, a } => {
                 let a = self.operand(*a)?;
-                let a = self.plain(a);
-                let result = self.b.convert(*to, a);
+                let result = match self.narrow_linear(*to, a) {
+                    Some(narrow) => narrow,
+                    None => {
+                        let a = self.plain(a);
+                        self.b.convert(*to, a)
+                    }
+                };
                 vec![self.val(result)]
             }
             ScalarOp::Bits { to, a } => {
@@ -146,6 +151,19 @@ impl Emitter<'_> {
             _ => self.b.binary(function, x, y),
         };
         Ok(self.val(result))
+    }
+
+    /// Consecutive numbers as integers of fewer bytes: the lowest bytes of a sum are the sum of the lowest bytes.
+    fn narrow_linear(&mut self, to: ElementType, a: Val) -> Option<Value> {
+        let Val::Linear(base, stride) = a else { return None };
+        let narrow = !to.is_float() && to != ElementType::Bool && to.bytes() < ElementType::I64.bytes();
+        if !narrow || self.b.constant_of(stride).and_then(Constant::as_i64) != Some(1) {
+            return None;
+        }
+        let lanes = self.lanes;
+        let base = self.b.convert(to, base);
+        let (base, iota) = (self.b.splat(base, lanes), self.b.iota(to, lanes));
+        Some(self.b.binary(Binary::Add, base, iota))
     }
 
     /// Sums, differences and products of `i64` that stay linear in the lane.

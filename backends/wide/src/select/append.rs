@@ -7,6 +7,18 @@ use regalloc2::VReg;
 use super::{Outcome, Select, codes, convert::narrowing};
 use crate::machine::{Address, Arg, INT, Inst as Made};
 
+/// What is kept of a register.
+#[derive(Clone, Copy)]
+struct Kept {
+    mask: VReg,
+    /// The position of the first.
+    start: VReg,
+    /// That behind the last.
+    end: VReg,
+    /// A mask of as many lanes.
+    below: Option<VReg>,
+}
+
 impl Select<'_> {
     /// Kept lanes one behind the other; gives the new count.
     pub(super) fn append(&mut self, own: &Append) -> Outcome<VReg> {
@@ -18,6 +30,7 @@ impl Select<'_> {
             return self.append_one(bases, start, values, mask);
         }
         let mut last = start;
+        let mut widths: Vec<(u32, Vec<Kept>)> = Vec::new();
         for (&base, &value) in bases.iter().zip(values) {
             let ty = self.ty(value);
             if ty.lanes != lanes {
@@ -41,40 +54,58 @@ impl Select<'_> {
             // Lanes that no instruction compresses are made wider, and narrow again.
             let width = if bytes < 4 && !self.features.compress { 4 } else { bytes };
             let registers = self.resized(&registers, bytes as usize, width as usize, false, lanes)?;
-            let masks = self.lane_masks(mask, lanes, width)?;
-            last = start;
-            for (&register, &mask) in registers.iter().zip(&masks) {
-                let mut kept = self.zeroed(codes::compress(width), mask, &[Arg::Use(register)]);
+            let parts = match widths.iter().find(|(of, _)| *of == width) {
+                Some((_, parts)) => parts.clone(),
+                None => {
+                    let parts = self.kept_parts(start, mask, (lanes, width), !*whole)?;
+                    widths.push((width, parts.clone()));
+                    parts
+                }
+            };
+            for (&register, part) in registers.iter().zip(&parts) {
+                let mut kept = self.zeroed(codes::compress(width), part.mask, &[Arg::Use(register)]);
                 if width > bytes {
                     kept = self.w(narrowing(width as usize, bytes as usize), &[Arg::Use(kept)]);
                 }
-                // Bits beyond those of the register may be lanes of the next.
-                let word = match width {
-                    1 => C::VEX_Kmovq_r64_kr,
-                    2 => C::VEX_Kmovd_r32_kr,
-                    4 => C::VEX_Kmovw_r32_kr,
-                    _ => C::VEX_Kmovb_r32_kr,
-                };
-                let word = self.i(word, &[Arg::Use(mask)]);
-                let number = self.i(C::Popcnt_r64_rm64, &[Arg::Use(word)]);
-                let place = Address { index: Some(last), scale: bytes, ..Address::at(base, 0) };
-                if *whole {
-                    self.store_part(place, kept, lanes.min(self.bytes / width) * bytes);
-                } else {
-                    self.store_kept((place, kept), number, (width, bytes));
+                let place = Address { index: Some(part.start), scale: bytes, ..Address::at(base, 0) };
+                match part.below {
+                    None => self.store_part(place, kept, lanes.min(self.bytes / width) * bytes),
+                    Some(below) => self.store_kept((place, kept), below, (width, bytes)),
                 }
-                let sum = Address { index: Some(number), ..Address::at(last, 0) };
-                last = self.i(C::Lea_r64_m, &[Arg::Mem(sum)]);
+                last = part.end;
             }
         }
         Ok(last)
     }
 
-    /// Stores so many of the first lanes, of which each has `bytes` bytes, and had `width` before.
-    fn store_kept(&mut self, (place, kept): (Address, VReg), number: VReg, (width, bytes): (u32, u32)) {
-        let ones = self.number(-1);
-        let below = self.i(C::VEX_Bzhi_r64_rm64_r64, &[Arg::Use(ones), Arg::Use(number)]);
-        let below = self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(below)]);
+    /// What of a gang is kept, register by register of lanes of `width` bytes; with a mask of as many lanes where that is `stored` alone.
+    fn kept_parts(&mut self, start: VReg, mask: Value, (lanes, width): (u32, u32), stored: bool) -> Outcome<Vec<Kept>> {
+        let mut start = start;
+        let mut parts = Vec::new();
+        for mask in self.lane_masks(mask, lanes, width)? {
+            // Bits beyond those of the register may be lanes of the next.
+            let word = match width {
+                1 => C::VEX_Kmovq_r64_kr,
+                2 => C::VEX_Kmovd_r32_kr,
+                4 => C::VEX_Kmovw_r32_kr,
+                _ => C::VEX_Kmovb_r32_kr,
+            };
+            let word = self.i(word, &[Arg::Use(mask)]);
+            let number = self.i(C::Popcnt_r64_rm64, &[Arg::Use(word)]);
+            let below = stored.then(|| {
+                let ones = self.number(-1);
+                let below = self.i(C::VEX_Bzhi_r64_rm64_r64, &[Arg::Use(ones), Arg::Use(number)]);
+                self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(below)])
+            });
+            let end = self.i(C::Lea_r64_m, &[Arg::Mem(Address { index: Some(number), ..Address::at(start, 0) })]);
+            parts.push(Kept { mask, start, end, below });
+            start = end;
+        }
+        Ok(parts)
+    }
+
+    /// Stores the first lanes, of which each has `bytes` bytes, and had `width` before.
+    fn store_kept(&mut self, (place, kept): (Address, VReg), below: VReg, (width, bytes): (u32, u32)) {
         let store = match width > bytes {
             true => codes::masked_store_of_16_lanes(bytes),
             false => codes::masked_store(bytes as usize),
