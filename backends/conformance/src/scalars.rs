@@ -179,6 +179,90 @@ pub fn branches_and_loops_that_lanes_disagree_on(ways: &dyn Ways) {
     check(ways, reads, &[vec![corners(ElementType::F32, 0), corners(ElementType::I32, 1)]]);
 }
 
+/// Long sides of branches, which gangs leave out where no lane takes them, beside sides that cost nothing.
+pub fn sides_that_no_lane_takes(ways: &dyn Ways) {
+    // Forty instructions.
+    let step =
+        |step| format!("let v{} = v{step} * 3 + w{step} let w{} = w{step} ^ (v{step} + {step})", step + 1, step + 1);
+    let long = (0..20).map(step).collect::<Vec<_>>().join(" ") + " let v = v20 let w = w20";
+    let sides = |then: &str, otherwise: &str| {
+        format!(
+            "fn f(a: [n]i32, t: i32) -> [n]i32, [n]bool, [n]f64, [n]i8 {{
+            let p: [n]i32, q: [n]bool, r: [n]f64, s: [n]i8 = map(|x| {{
+                let y = x / 7
+                let p, q, r, s = if x < t {{ {then} }} else {{ {otherwise} }}
+                return p, q, r, s }}, a)
+            return p, q, r, s }}"
+        )
+    };
+    let worked = |last: &str| format!("let v0 = x let w0 = y {long} return v, w < v, f64(w), {last}");
+    let plain = "return y, x == t, 0.5, i8(t)";
+    // Some lanes of each gang, those of some gangs, none and all of them, the first and the last.
+    let numbers = |n: usize, number: fn(usize, usize) -> i32| -> Array {
+        let numbers: Vec<i32> = (0..n).map(|at| number(at, n)).collect();
+        Array::new(&[n], &numbers).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let kinds: [fn(usize, usize) -> i32; 6] = [
+        |at, _| (at * 37 % 23) as i32 - 11,
+        |at, _| if at / 50 % 2 == 0 { 9 } else { -9 },
+        |at, _| at as i32 + 1,
+        |at, _| -1 - at as i32,
+        |at, _| i32::from(at > 0),
+        |at, n| i32::from(at + 1 < n),
+    ];
+    let inputs: Vec<Vec<Array>> = [0, 1, 7, 16, 33, 300]
+        .into_iter()
+        .flat_map(|n| kinds.iter().map(move |&kind| vec![numbers(n, kind), Array::scalar(1i32)]))
+        .collect();
+    check(ways, &sides(&worked("i8(v)"), plain), &inputs);
+    check(ways, &sides(plain, &worked("i8(v)")), &inputs);
+    check(ways, &sides(&worked("i8(v)"), &worked("i8(w)")), &inputs);
+    // What is left out neither reads nor fails, and what one lane does fails there.
+    let read = format!("let v0 = a[i64(x)] let w0 = 100 / (x - 12) {long} return v, w < v, f64(w), i8(v)");
+    check(ways, &sides(plain, &read), &inputs);
+    // The least three of many numbers, as most are larger than the third so far.
+    let least = "fn f(a: [m]i64, b: [n]i64) -> [n]i64, [n]i64, [n]i64 {
+        let rows: [n, m]i64 = generate([n, m], |i, j| (a[j] ^ b[i]) & 1023)
+        let most: [n, m]i64 = generate([n, m], |i, j| 9223372036854775807)
+        let x: [n]i64, y: [n]i64, z: [n]i64 = fold(|a, b, c, d, e, f| {
+            let x, y, z = if c <= d { return a, b, c } else {
+                let x, u = if a <= d { return a, d } else { return d, a }
+                let v, w = if b <= e { return b, e } else { return e, b }
+                let y, p = if u <= v { return u, v } else { return v, u }
+                let q, r = if c <= f { return c, f } else { return f, c }
+                let s = if w <= q { w } else { q }
+                let z = if p <= s { p } else { s }
+                return x, y, z }
+            return x, y, z }, 9223372036854775807, 9223372036854775807, 9223372036854775807, rows, most, most)
+        return x, y, z }";
+    let rows =
+        |m: usize, n: usize| vec![Random(3).array(ElementType::I64, &[m]), Random(5).array(ElementType::I64, &[n])];
+    check(ways, least, &[rows(0, 5), rows(1, 1), rows(2, 9), rows(100, 20), rows(1000, 3)]);
+}
+
+/// Indices as integers of fewer bytes: their lowest ones.
+pub fn indices_as_short_integers(ways: &dyn Ways) {
+    for element in ElementType::ALL.into_iter().filter(|element| element.is_integer()) {
+        let source = format!(
+            "fn f(n: i64, m: i64, from: i64) -> [n]{element}, [n, m]{element}, [n]{element} {{
+            let a: [n]{element} = generate([n], |i| {element}(from + i) + {element}(from - i))
+            let b: [n, m]{element} = generate([n, m], |i, j| {element}(i * 3 + j) ^ {element}(j + from))
+            let c: [n]{element} = generate([n], |i| {element}(2 * i + from))
+            return a, b, c }}"
+        );
+        let sizes = |n: i64, m: i64, from: i64| [n, m, from].map(Array::scalar).to_vec();
+        let inputs = [
+            sizes(0, 3, 1),
+            sizes(1, 1, -1),
+            sizes(33, 17, 120),
+            sizes(300, 5, 2_147_483_500),
+            sizes(70, 33, -4_294_967_300),
+            sizes(5, 300, i64::MAX - 100),
+        ];
+        check(ways, &source, &inputs);
+    }
+}
+
 /// Integers of every type divided by constants that are powers of two, and by others.
 pub fn integers_divided_by_constants(ways: &dyn Ways) {
     for element in ElementType::ALL.into_iter().filter(|element| element.is_integer()) {
@@ -203,6 +287,6 @@ pub fn integers_divided_by_constants(ways: &dyn Ways) {
 #[macro_export]
 macro_rules! scalars {
     ($ways:expr) => {
-        $crate::each!($ways, scalars: functions_of_one_operand, functions_of_two_operands, shifts_by_amounts_of_other_types_and_by_one_amount_for_all, conversions_between_all_types, fused_products_of_all_float_types, branches_and_loops_that_lanes_disagree_on, integers_divided_by_constants);
+        $crate::each!($ways, scalars: functions_of_one_operand, functions_of_two_operands, shifts_by_amounts_of_other_types_and_by_one_amount_for_all, conversions_between_all_types, fused_products_of_all_float_types, branches_and_loops_that_lanes_disagree_on, sides_that_no_lane_takes, indices_as_short_integers, integers_divided_by_constants);
     };
 }

@@ -257,3 +257,47 @@ fn every_schedule_of_rows_has_the_bits_of_the_interpreter() {
     assert!(seen[2][1] > 3 && seen[3][1] > 3, "{seen:?}");
     assert!(seen.iter().all(|forms| forms[2] > 3), "{seen:?}");
 }
+
+/// What all steps of a row read is read once, also where some lanes alone take part; of a row without steps nothing is, wherever it would be.
+#[test]
+fn what_is_the_same_in_all_steps_of_a_row() {
+    let regular = "fn f(a: [n]i32, p: [k]i32, at: [n]i64, b: [m]i32) -> [n]i32, [n, m]i32, [?]i32 {
+      let taken: [n, m]i32 = generate([n, m], |i, j| (p[at[i]] ^ b[j]) / (a[i] + 7))
+      let s: [n]i32 = fold(|x, y| x + y, 1, taken)
+      let all: i64, r: [all]i32 = filter(|x| x % 3 == 0, taken)
+      return s, taken, r }";
+    let ragged = "fn f(a: [n]i32, p: [k]i32, at: [n]i64, offsets: [w]i64, b: [t]i32) -> [?]i32, i64, [?]i32 {
+      let rows = w - 1
+      let size: [n]i64 = generate([n], |i| offsets[i + 1] - offsets[i])
+      let total: i64, r: [total]i32 = expand(|i, c, at, l| l, |i, c, at, l, j| (p[at] ^ b[offsets[i] + j]) / (c + 7), generate([n], |i| i), a, at, size)
+      let s: [rows]i32 = fold_seg(|x, y| x + y, 0, r, offsets: offsets)
+      return s, total, r }";
+    let ragged = ragged
+        .replace("generate([n], |i| i), a, at, size)", "number, a, at, size)")
+        .replace("let total: i64", "let number: [n]i64 = generate([n], |i| i)\n let total: i64");
+    let mut random = Random(41);
+    let numbers = |random: &mut Random, n: usize| random.array(I32, &[n]);
+    let places = |random: &mut Random, n: usize, k: u64, outside: Option<usize>| {
+        let mut places: Vec<i64> = (0..n).map(|_| (random.next() % k) as i64).collect();
+        outside.into_iter().for_each(|row| places[row] = k as i64);
+        Array::new(&[n], &places).unwrap()
+    };
+    let mut inputs = Vec::new();
+    for (n, m, outside) in
+        [(5, 0, Some(3)), (9, 1, None), (4, 5, Some(2)), (7, 16, None), (3, 20, None), (6, 33, Some(5)), (2, 100, None)]
+    {
+        let a = Array::new(&[n], &(0..n as i32).collect::<Vec<_>>()).unwrap();
+        inputs.push(vec![a, numbers(&mut random, 6), places(&mut random, n, 6, outside), numbers(&mut random, m)]);
+    }
+    every_schedule(regular, &inputs, &[]);
+    let mut inputs = Vec::new();
+    for lengths in shapes().into_iter().filter(|lengths| lengths.len() < 200) {
+        let (n, total) = (lengths.len(), lengths.iter().sum());
+        let empty = lengths.iter().position(|&length| length == 0);
+        let a = Array::new(&[n], &(0..n as i32).collect::<Vec<_>>()).unwrap();
+        let at = places(&mut random, n, 6, empty);
+        let offsets = Array::new(&[n + 1], &offsets(&lengths)).unwrap();
+        inputs.push(vec![a, numbers(&mut random, 6), at, offsets, numbers(&mut random, total)]);
+    }
+    every_schedule(&ragged, &inputs, &[]);
+}
