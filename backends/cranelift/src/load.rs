@@ -137,6 +137,11 @@ impl LoadedPlan {
         self.recordings.recorded()
     }
 
+    /// How many replays stopped as what they did failed, and were run as plans are.
+    pub fn replays_stopped(&self) -> usize {
+        self.recordings.stopped()
+    }
+
     /// How many lanes, and runs, of all plans of the backend stopped in the code of their script so far, as they fail or are large, and were run as
     /// plans are.
     pub fn lanes_stopped(&self) -> usize {
@@ -195,7 +200,7 @@ impl Program for LoadedPlan {
             asked: None,
             most: None,
         };
-        if self.small.may_have_code() {
+        if self.shared.script_from_runs > 0 && self.small.may_have_code() {
             let sizes = check_inputs(&self.plan, inputs)?;
             if let Some(statistics) = self.small.run(&machine, &sizes, inputs, results) {
                 return Ok(statistics);
@@ -213,6 +218,7 @@ impl Program for LoadedPlan {
             if let Some(statistics) = ran {
                 return Ok(statistics);
             }
+            self.recordings.has_stopped();
             results.clear();
         }
         let ran = self.by_steps(&machine, inputs, matches!(course, Course::Record), results);

@@ -1,6 +1,9 @@
 //! Which runs of a plan are recorded, and which are replayed.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use fusebox_ir::{ElementType, Extent, Plan, Step};
 
@@ -17,6 +20,8 @@ pub struct Recordings {
     may: bool,
     /// The latest last.
     seen: Mutex<Vec<Seen>>,
+    /// Replays that did not come to their end.
+    stopped: AtomicUsize,
 }
 
 /// Inputs that there were, and what a run on them asks of its machine.
@@ -65,12 +70,22 @@ impl Recordings {
         // An extent that an input gives as a number is told by no other extent.
         let by_extents = |extent: &Extent<_>| !matches!(extent, Extent::Value(id) if plan.inputs.contains(id));
         let extents = plan.values.iter().flat_map(|value| &value.ty.extents);
-        Self { may: plan.steps.iter().all(straight) && extents.into_iter().all(by_extents), seen: Mutex::default() }
+        Self { may: plan.steps.iter().all(straight) && extents.into_iter().all(by_extents), ..Self::default() }
     }
 
     /// Of how many extents of inputs there is a recording.
     pub fn recorded(&self) -> usize {
         lock(&self.seen).iter().filter(|seen| seen.recording.is_some()).count()
+    }
+
+    /// A replay did not come to its end: what it would have done is done by steps.
+    pub fn has_stopped(&self) {
+        self.stopped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many replays did not come to their end, as what they did failed.
+    pub fn stopped(&self) -> usize {
+        self.stopped.load(Ordering::Relaxed)
     }
 
     /// How to run the plan on these inputs. Who asks what launches take is told by steps.
