@@ -6,7 +6,8 @@ use fusebox_ir::{
     Action, Association, DimIndex, Lambda, LevelOrder, LocalId, PermuteOrder, ScalarOp, ScalarOperand, ScalarPart,
     ScatterOrder, Statement,
     analysis::{
-        Algebra, algebra,
+        Algebra,
+        algebra::{self, algebra},
         need::{free_uses, local},
         work::work,
     },
@@ -34,6 +35,8 @@ struct Loop {
     even_in_parallel: bool,
     /// An index is computed in the loop.
     gathers: bool,
+    /// By code that also decides whether it reads at all, or in a loop of its own.
+    reads_in_bodies: bool,
     /// The innermost level's length depends on data.
     ragged: bool,
 }
@@ -77,7 +80,7 @@ fn inspect(nest: &KernelBuilder<'_>, to: u32, depth_of: u32) -> Loop {
     let (vector_along_parallel, even_in_parallel) = (in_parallel(&along), in_parallel(&even));
     let ragged =
         nest.levels[to as usize..depth_of as usize].iter().any(|level| depth(level.from).max(depth(level.to)) > 0);
-    Loop { vector_along_parallel, even_in_parallel, gathers, ragged }
+    Loop { vector_along_parallel, even_in_parallel, gathers, reads_in_bodies, ragged }
 }
 
 fn reads(op: &ScalarOp) -> bool {
@@ -114,7 +117,8 @@ pub(crate) fn put(nest: &mut KernelBuilder<'_>) {
         };
         let association = match &statement.action {
             Action::Scan { values, combine, .. } => of_scan(nest, statement.depth, (combine, values), associates),
-            _ => of_reduce(nest, to, statement.depth, associates),
+            Action::Reduce { combine, .. } => of_reduce(nest, to, statement.depth, (combine, associates)),
+            _ => continue,
         };
         found.insert(first, association);
     }
@@ -129,12 +133,19 @@ pub(crate) fn put(nest: &mut KernelBuilder<'_>) {
 }
 
 /// How a reduce to depth `to` associates (rules 2 and 4).
-fn of_reduce(nest: &KernelBuilder<'_>, to: u32, depth: u32, associates: &Associates) -> Association {
-    let Loop { vector_along_parallel, gathers, ragged, .. } = inspect(nest, to, depth);
+fn of_reduce(
+    nest: &KernelBuilder<'_>,
+    to: u32,
+    depth: u32,
+    (combine, associates): (&Lambda, &Associates),
+) -> Association {
+    let Loop { vector_along_parallel, gathers, reads_in_bodies, ragged, .. } = inspect(nest, to, depth);
     if vector_along_parallel {
         return Association::InOrder;
     }
     let widest = associates.types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);
+    // However elements are grouped, the bits are the same: gangs may go along levels of any length.
+    let gathers = gathers && !(ragged && !reads_in_bodies && algebra::regroups(combine));
     let lanes = if gathers { GATHER_LANES } else { power_of_two(ACCUMULATOR / widest) };
     match associates.commutes {
         true if gathers && ragged => Association::Ragged { lanes, least: RAGGED_LEAST },

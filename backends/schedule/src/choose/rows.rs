@@ -221,7 +221,9 @@ fn boundaries_are_cheap(kernel: &Kernel, cpu: &Cpu) -> bool {
 fn as_gangs(kernel: &Kernel, gang: Gang, most: i64, why: Why) -> Option<Row> {
     let fewer_than = most as u32 + 1;
     let mut lanes = (1..=gang.lanes.ilog2()).rev().map(|bits| 1 << bits);
-    let unroll = |lanes: u32| if why == Why::Loops { 1 } else { gang.lanes / lanes };
+    // All accumulators of a reduce beside.
+    let width = widths(kernel, gang.level).last().map_or(gang.lanes, |&width| width.max(gang.lanes));
+    let unroll = |lanes: u32| if why == Why::Loops { 1 } else { width / lanes };
     let may = |&lanes: &u32| may_be_row(kernel, gang.level, (lanes, unroll(lanes)), Some(most)).is_ok();
     lanes.find(may).map(|lanes| Row { fewer_than, lanes, unroll: unroll(lanes), why })
 }

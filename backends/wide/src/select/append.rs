@@ -13,8 +13,8 @@ struct Kept {
     mask: VReg,
     /// The position of the first.
     start: VReg,
-    /// That behind the last.
-    end: VReg,
+    /// How many are kept.
+    number: VReg,
     /// A mask of as many lanes.
     below: Option<VReg>,
 }
@@ -29,7 +29,7 @@ impl Select<'_> {
         if lanes == 1 {
             return self.append_one(bases, start, values, mask);
         }
-        let mut last = start;
+        let (mut last, mut behind) = (start, None);
         let mut widths: Vec<(u32, Vec<Kept>)> = Vec::new();
         for (&base, &value) in bases.iter().zip(values) {
             let ty = self.ty(value);
@@ -72,16 +72,20 @@ impl Select<'_> {
                     None => self.store_part(place, kept, lanes.min(self.bytes / width) * bytes),
                     Some(below) => self.store_kept((place, kept), below, (width, bytes)),
                 }
-                last = part.end;
             }
+            behind = parts.last().map(|part| (part.start, part.number));
         }
-        Ok(last)
+        // After the stores: the old count is not needed any more, and the new one may take its register.
+        Ok(behind.map_or(last, |(start, number)| self.moved_on(start, number)))
+    }
+
+    fn moved_on(&mut self, start: VReg, number: VReg) -> VReg {
+        self.i(C::Lea_r64_m, &[Arg::Mem(Address { index: Some(number), ..Address::at(start, 0) })])
     }
 
     /// What of a gang is kept, register by register of lanes of `width` bytes; with a mask of as many lanes where that is `stored` alone.
     fn kept_parts(&mut self, start: VReg, mask: Value, (lanes, width): (u32, u32), stored: bool) -> Outcome<Vec<Kept>> {
-        let mut start = start;
-        let mut parts = Vec::new();
+        let mut parts: Vec<Kept> = Vec::new();
         for mask in self.lane_masks(mask, lanes, width)? {
             // Bits beyond those of the register may be lanes of the next.
             let word = match width {
@@ -97,9 +101,8 @@ impl Select<'_> {
                 let below = self.i(C::VEX_Bzhi_r64_rm64_r64, &[Arg::Use(ones), Arg::Use(number)]);
                 self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(below)])
             });
-            let end = self.i(C::Lea_r64_m, &[Arg::Mem(Address { index: Some(number), ..Address::at(start, 0) })]);
-            parts.push(Kept { mask, start, end, below });
-            start = end;
+            let start = parts.last().copied().map_or(start, |before| self.moved_on(before.start, before.number));
+            parts.push(Kept { mask, start, number, below });
         }
         Ok(parts)
     }
