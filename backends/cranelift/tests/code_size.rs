@@ -32,13 +32,13 @@ fn a_scan() {
     let source = "fn f(x: [n]f32) -> [n]f32 { let s: [n]f32 = scanl1(|a, b| a + b, x) return s }";
     insta::assert_snapshot!(sizes(source), @r"
     sse Body: 625 instructions
-    sse Totals: 417 instructions
+    sse Totals: 414 instructions
     sse Carry: 30 instructions
     avx2 Body: 751 instructions, 4247 bytes
-    avx2 Totals: 504 instructions, 2205 bytes
+    avx2 Totals: 501 instructions, 2043 bytes
     avx2 Carry: 30 instructions, 153 bytes
     avx512 Body: 751 instructions, 3128 bytes
-    avx512 Totals: 504 instructions, 1802 bytes
+    avx512 Totals: 501 instructions, 1716 bytes
     avx512 Carry: 30 instructions, 135 bytes
     ");
 }

@@ -254,7 +254,8 @@ fn every_schedule_of_rows_has_the_bits_of_the_interpreter() {
         every_schedule(&gathered(I64), &inputs(&[I64], &shapes), &forms),
     ];
     assert!(seen[0][0] > 20 && seen[1][0] > 20, "{seen:?}");
-    assert!(seen[2][1] > 3 && seen[3][1] > 3, "{seen:?}");
+    // Sums of floats are in order in short rows; those of integers are the same in gangs.
+    assert!(seen[2][1] > 3 && seen[3][0] > 20, "{seen:?}");
     assert!(seen.iter().all(|forms| forms[2] > 3), "{seen:?}");
 }
 
