@@ -51,7 +51,7 @@ pub enum Association {
         /// L: a power of two, [`BLOCK`] at most (as all lanes are).
         lanes: u32,
     },
-    /// In a level of data-dependent length whose loop gathers: one after the other (from the seeds, as [`Self::InOrder`]) where there are
+    /// In a level of data-dependent length whose loop gathers, if the function rounds or code of the level reads arrays: one after the other (from the seeds, as [`Self::InOrder`]) where there are
     /// fewer than `least` elements, those with `when` off counted too; else as [`Self::Interleaved`].
     Ragged {
         /// L for the long ones: a power of two.

@@ -4,45 +4,12 @@ use super::{
     Emit,
     memo::{Memo, folded, needed},
     unnamed,
+    value::ScalarValue,
 };
 use crate::{
-    ArrayId, Binary, Constant, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand,
+    ArrayId, Binary, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand,
     ScalarPart, Unary, inline,
 };
-
-/// A scalar while a function is built: an operand and its type.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ScalarValue {
-    /// What instructions use.
-    pub operand: ScalarOperand,
-    /// Its type.
-    pub ty: ElementType,
-}
-
-impl ScalarValue {
-    /// A value of rank 0 bound outside of the function.
-    pub fn outer(id: ArrayId, ty: ElementType) -> Self {
-        Self { operand: ScalarOperand::Outer(id), ty }
-    }
-
-    /// An index, a size, or another `i64`.
-    pub fn int(operand: ScalarOperand) -> Self {
-        Self { operand, ty: ElementType::I64 }
-    }
-}
-
-impl From<ScalarValue> for ScalarOperand {
-    fn from(value: ScalarValue) -> Self {
-        value.operand
-    }
-}
-
-impl<T: Into<Constant>> From<T> for ScalarValue {
-    fn from(value: T) -> Self {
-        let constant = value.into();
-        Self { operand: constant.into(), ty: constant.ty() }
-    }
-}
 
 /// Builds a [`Lambda`]; local ids are dense by construction.
 ///
@@ -425,34 +392,5 @@ impl Lambda {
                 .any(|part| matches!(part, ScalarPart::Operand(ScalarOperand::Local(id)) if *id == local.id))
         };
         self.params.iter().chain(self.instructions.iter().flat_map(|instruction| &instruction.results)).any(is_operand)
-    }
-
-    /// Builds a function: parameters (names for printing and types), then what `build` makes of them.
-    ///
-    /// ```
-    /// use fusebox_ir::{ElementType::F32, Lambda};
-    /// let sum = Lambda::build(&[("x", F32), ("y", F32)], |f, p| vec![f.add(p[0], p[1])]);
-    /// assert_eq!((sum.params.len(), sum.results.len()), (2, 1));
-    /// ```
-    pub fn build(
-        params: &[(&str, ElementType)],
-        build: impl FnOnce(&mut LambdaBuilder, &[ScalarValue]) -> Vec<ScalarValue>,
-    ) -> Self {
-        let mut f = LambdaBuilder::new();
-        let params: Vec<ScalarValue> = params.iter().map(|(name, ty)| f.param(name, *ty)).collect();
-        let results = build(&mut f, &params);
-        f.finish(&results)
-    }
-
-    /// The function of 2k parameters that combines components by one function each: left operands first.
-    ///
-    /// # Panics
-    /// If a type has no such function.
-    #[track_caller]
-    pub fn componentwise(functions: &[(Binary, ElementType)]) -> Self {
-        let names = |side: &'static str| functions.iter().map(move |(_, ty)| (side, *ty));
-        let params: Vec<_> = names("x").chain(names("y")).collect();
-        let k = functions.len();
-        Self::build(&params, |f, p| (0..k).map(|i| f.binary(functions[i].0, p[i], p[k + i])).collect())
     }
 }

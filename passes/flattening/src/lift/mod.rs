@@ -14,6 +14,7 @@ mod code;
 mod concatenation;
 mod context;
 mod control;
+mod coordinates;
 mod counted;
 mod demands;
 mod elementwise;
