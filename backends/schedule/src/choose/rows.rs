@@ -141,7 +141,7 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
         return Vec::new();
     }
     if appends {
-        return as_gangs(kernel, gang, BLOCK, Why::Appends).into_iter().collect();
+        return as_gangs((kernel, cpu), gang, BLOCK, Why::Appends).into_iter().collect();
     }
     let mut rows = Vec::new();
     let mut add = |fewer_than: i64, lanes: u32, unroll: u32| {
@@ -164,7 +164,7 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
     if !combines && has_loops(kernel, level) {
         // Longer ones fill a gang, and the last overlaps another.
         let half = Gang { lanes: gang.lanes / 2, ..gang };
-        rows.extend(as_gangs(kernel, half, gang.lanes.into(), Why::Loops).filter(|row| row.lanes > FEW));
+        rows.extend(as_gangs((kernel, cpu), half, gang.lanes.into(), Why::Loops).filter(|row| row.lanes > FEW));
     }
     if rows.is_empty() && !combines {
         rows.push(Row { fewer_than: FEW_GANGS * gang.lanes, lanes: 1, unroll: 1, why: Why::Few });
@@ -201,7 +201,7 @@ fn outermost(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>) -> Op
         let (fewer_than, lanes, unroll) = widest(kernel, cpu, gang)?;
         return Some(Row { fewer_than: fewer_than.min(most + 1) as u32, lanes, unroll, why: Why::Combines });
     }
-    has_loops(kernel, 0).then(|| as_gangs(kernel, gang, most, Why::Loops)).flatten()
+    has_loops(kernel, 0).then(|| as_gangs((kernel, cpu), gang, most, Why::Loops)).flatten()
 }
 
 /// Whether lanes beyond a boundary cost little in a gang: they are left out of its load, and get one element, or what a function makes.
@@ -218,13 +218,16 @@ fn boundaries_are_cheap(kernel: &Kernel, cpu: &Cpu) -> bool {
 
 /// A row of at most so many steps without accumulators, with as many steps in an iteration as a gang has. Gangs that go through loops come one by one:
 /// nothing is gained by several in an iteration.
-fn as_gangs(kernel: &Kernel, gang: Gang, most: i64, why: Why) -> Option<Row> {
+fn as_gangs((kernel, cpu): (&Kernel, &Cpu), gang: Gang, most: i64, why: Why) -> Option<Row> {
     let fewer_than = most as u32 + 1;
     let mut lanes = (1..=gang.lanes.ilog2()).rev().map(|bits| 1 << bits);
     // All accumulators of a reduce beside.
     let width = widths(kernel, gang.level).last().map_or(gang.lanes, |&width| width.max(gang.lanes));
     let unroll = |lanes: u32| if why == Why::Loops { 1 } else { width / lanes };
-    let may = |&lanes: &u32| may_be_row(kernel, gang.level, (lanes, unroll(lanes)), Some(most)).is_ok();
+    let may = |&lanes: &u32| {
+        fits(kernel, cpu, gang.level, (lanes, unroll(lanes)))
+            && may_be_row(kernel, gang.level, (lanes, unroll(lanes)), Some(most)).is_ok()
+    };
     lanes.find(may).map(|lanes| Row { fewer_than, lanes, unroll: unroll(lanes), why })
 }
 
