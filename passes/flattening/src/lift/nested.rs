@@ -149,7 +149,8 @@ impl<'p> Lifter<'p> {
             let f = code.b.finish_needed(&begin);
             let dims = self.dims(home);
             let op = ArrayOp::Generate { extents: operands(&dims), f };
-            let begin = self.flat.bind(op, vec![("begin".into(), Type::array(dims, I64))])[0];
+            // Its name is what errors say that an index outside is of.
+            let begin = self.flat.bind(op, vec![(array.name.clone(), Type::array(dims, I64))])[0];
             self.rows.insert(array.id, Row { home, begin, values: value.array, size: size.id });
         }
         Ok(())
