@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::atomic::AtomicUsize};
 
 use fusebox_backend::{BackendError, Few, Given, Stored};
 use fusebox_ir::{
-    Array, Fault, Place, Plan, RunError, ValueId,
+    Array, Fault, Output, Place, Plan, RunError, ValueId,
     analysis::{IndependentLaunches, RowLoop, RowSequences},
 };
 
@@ -32,6 +32,17 @@ pub(crate) struct Cpu<'a> {
 }
 
 impl Cpu<'_> {
+    /// Puts results behind each other, as a run hands them over.
+    pub(crate) fn handing_back(
+        &self,
+        results: &mut Vec<Array>,
+    ) -> impl FnMut(Stored<Given<'_, Array>>, &Output<ValueId>) -> Result<(), BackendError> {
+        |stored, output| {
+            results.push(self.handed_back(stored, &output.name)?);
+            Ok(())
+        }
+    }
+
     /// A result as an array of its element type and extents, which may be others than those that the memory was made for.
     pub(crate) fn handed_back(&self, stored: Stored<Given<'_, Array>>, name: &str) -> Result<Array, BackendError> {
         let extents: Few<usize> = stored.extents.iter().map(|&extent| extent as usize).collect();

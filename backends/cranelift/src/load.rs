@@ -6,8 +6,7 @@ use std::{
 };
 
 use fusebox_backend::{
-    BackendError, Course, Given, Program, Recording, Recordings, Statistics, Stored, Values, check_inputs, execute,
-    lock,
+    BackendError, Course, Program, Recording, Recordings, Statistics, Stored, Values, check_inputs, execute, lock,
 };
 use fusebox_ir::{
     Array, Plan, Step, ValueId,
@@ -206,19 +205,16 @@ impl Program for LoadedPlan {
                 return Ok(statistics);
             }
         }
-        let mut result = |stored: Stored<Given<'_, Array>>, at: usize| {
-            results.push(machine.handed_back(stored, &self.plan.outputs[at].name)?);
-            Ok(())
-        };
         let course = self.recordings.course(inputs);
         if let Course::Replay(recording) = &course {
             let mut values = lock(&self.spare).pop().unwrap_or_default();
-            let ran = recording.replay(&machine, &mut values, inputs.iter().cloned(), &mut result);
+            let inputs = inputs.iter().cloned();
+            let ran = recording.replay(&machine, &self.plan, &mut values, inputs, machine.handing_back(results));
             lock(&self.spare).push(values);
             if let Some(statistics) = ran {
                 return Ok(statistics);
             }
-            self.recordings.has_stopped();
+            self.recordings.count_stopped();
             results.clear();
         }
         let ran = self.by_steps(&machine, inputs, matches!(course, Course::Record), results);
@@ -243,20 +239,14 @@ impl LoadedPlan {
             let extents = array.extents().iter().map(|&extent| extent as i64).collect();
             Stored { buffer: array.clone(), element: array.element(), extents, scalar: None }
         });
-        let mut result = |stored: Stored<Given<'_, Array>>, name: &str| {
-            results.push(machine.handed_back(stored, name)?);
-            Ok(())
-        };
+        let result = machine.handing_back(results);
         if record {
-            let (statistics, recording) =
-                Recording::record(machine, &self.plan, &sizes, given, |stored, output| result(stored, &output.name))?;
+            let (statistics, recording) = Recording::record(machine, &self.plan, &sizes, given, result)?;
             self.recordings.keep(inputs, recording);
             return Ok(statistics);
         }
         let mut values = lock(&self.spare).pop().unwrap_or_default();
-        let ran = execute(machine, &self.plan, &mut values, &sizes, given.map(Ok), |stored, output| {
-            result(stored, &output.name)
-        });
+        let ran = execute(machine, &self.plan, &mut values, &sizes, given.map(Ok), result);
         lock(&self.spare).push(values);
         ran
     }

@@ -144,3 +144,35 @@ fn lanes_that_need_no_row_ask_for_none() {
       return r }";
     checked(source, &[&[rows(&[3, 0, 5]), vector(&[2, -1, 0])], &[rows(&[3, 0]), vector(&[-2, -1])]]);
 }
+
+/// What one branch needs of an array is not there in the other, nor behind both.
+#[test]
+fn branches_that_need_the_same_row() {
+    let source = "fn f(a: [n][?]i64, at: [n]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let j = at[i]
+        let l: i64, y: [l]i64 = element(a, j)
+        let c: i64 = cond(j > 1, || {
+          let s: [2]i64 = generate([2], |p| y[p % l] + p)
+          let t: i64 = fold(|x, y| x + y, 0, s)
+          return t }, || {
+          let c: i64 = cond(j == 1, || {
+            let s: [3]i64 = generate([3], |p| y[p % l] * p)
+            let t: i64 = fold(|x, y| x + y, 0, s)
+            return t }, || { return 7 })
+          return c })
+        let again = if j >= 0 { y[0] } else { 5 }
+        return c * 100 + again })
+      return r }";
+    checked(
+        source,
+        &[
+            &[rows(&[3, 1, 5, 2]), vector(&[2, 1, 3, 0])],
+            &[rows(&[3, 1, 5, 2]), vector(&[0, 0, 1, 1])],
+            &[rows(&[4]), vector(&[0])],
+            &[rows(&[]), vector(&[])],
+        ],
+    );
+    let [nested, flat] = errors(source, &[rows(&[3, 1, 5]), vector(&[2, 4, 0])]);
+    assert!(nested.contains("index [4] is outside of `a`") && flat.contains("index [4] is outside of `a`"), "{flat}");
+}

@@ -84,18 +84,19 @@ impl Recording {
         Ok((statistics, recorder.written().map(|(acts, buffers)| Self { acts, buffers, statistics })))
     }
 
-    /// Does the same again, with other elements of the same extents; nothing if it fails. What that failure is, a run of the plan says.
+    /// Does the same again for the same plan, with other elements of the same extents; nothing if it fails. What that failure is, a run of the plan says.
     pub fn replay<M: Machine>(
         &self,
         machine: &M,
+        plan: &Plan,
         values: &mut Values<M::Buffer>,
         inputs: impl Iterator<Item = M::Buffer>,
-        result: impl FnMut(Stored<Given<'_, M::Buffer>>, usize) -> Result<(), BackendError>,
+        result: impl FnMut(Stored<Given<'_, M::Buffer>>, &Output<ValueId>) -> Result<(), BackendError>,
     ) -> Option<Statistics> {
         let buffers = &mut values.by_number;
         buffers.extend(inputs.map(Some));
         buffers.resize_with(self.buffers, || None);
-        let done = self.acts(machine, buffers, result);
+        let done = self.acts(machine, &plan.outputs, buffers, result);
         buffers.drain(..).flatten().for_each(|buffer| machine.release(buffer));
         done.map(|()| self.statistics)
     }
@@ -103,10 +104,11 @@ impl Recording {
     fn acts<M: Machine>(
         &self,
         machine: &M,
+        outputs: &[Output<ValueId>],
         buffers: &mut [Option<M::Buffer>],
-        mut result: impl FnMut(Stored<Given<'_, M::Buffer>>, usize) -> Result<(), BackendError>,
+        mut result: impl FnMut(Stored<Given<'_, M::Buffer>>, &Output<ValueId>) -> Result<(), BackendError>,
     ) -> Option<()> {
-        let mut results = 0..;
+        let mut outputs = outputs.iter();
         for act in &self.acts {
             match act {
                 Act::Allocate { buffer, name, element, extents } => {
@@ -126,7 +128,7 @@ impl Recording {
                         true => Given::Shared(buffers[*buffer].as_ref()?),
                         false => Given::Own(buffers[*buffer].take()?),
                     };
-                    result(Stored { buffer, element, extents, scalar: None }, results.next()?).ok()?;
+                    result(Stored { buffer, element, extents, scalar: None }, outputs.next()?).ok()?;
                 }
                 Act::Release(buffer) => machine.release(buffers[*buffer].take()?),
             }

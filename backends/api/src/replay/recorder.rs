@@ -21,7 +21,7 @@ struct Log {
     /// How many numbers there are.
     numbers: usize,
     /// Whether the run depends on elements, or does what is not written down.
-    is_other: bool,
+    is_incomplete: bool,
 }
 
 /// A buffer, and its number.
@@ -38,8 +38,8 @@ impl<'m, M: Machine> Recorder<'m, M> {
 
     /// What was written down, and how many numbers there are; nothing if not all was.
     pub(super) fn written(self) -> Option<(Vec<Act>, usize)> {
-        let Log { acts, numbers, is_other, .. } = self.log.into_inner();
-        (!is_other).then_some((acts, numbers))
+        let Log { acts, numbers, is_incomplete, .. } = self.log.into_inner();
+        (!is_incomplete).then_some((acts, numbers))
     }
 
     pub(super) fn input(&self, stored: Stored<M::Buffer>) -> Stored<Numbered<M::Buffer>> {
@@ -51,7 +51,7 @@ impl<'m, M: Machine> Recorder<'m, M> {
         let Stored { buffer, element, extents, scalar } = stored;
         let (number, is_shared, buffer) = match buffer {
             Given::Own(Numbered { number, buffer }) => {
-                self.is_gone(number);
+                self.forget(number);
                 (number, false, Given::Own(buffer))
             }
             Given::Shared(Numbered { number, buffer }) => (*number, true, Given::Shared(buffer)),
@@ -70,7 +70,7 @@ impl<'m, M: Machine> Recorder<'m, M> {
     }
 
     /// Nobody has the buffer of this number any more.
-    fn is_gone(&self, number: Number) {
+    fn forget(&self, number: Number) {
         self.log.borrow_mut().free.push(number);
     }
 
@@ -79,8 +79,8 @@ impl<'m, M: Machine> Recorder<'m, M> {
     }
 
     /// What is asked now is not written down.
-    fn is_other(&self) {
-        self.log.borrow_mut().is_other = true;
+    fn leave_out(&self) {
+        self.log.borrow_mut().is_incomplete = true;
     }
 }
 
@@ -141,13 +141,13 @@ impl<M: Machine> Machine for Recorder<'_, M> {
         extents: &[i64],
         data: &[Constant],
     ) -> Result<Self::Buffer, BackendError> {
-        self.is_other();
+        self.leave_out();
         self.machine.written_out(value, element, extents, data).map(|buffer| self.numbered(buffer))
     }
 
     /// What the host knows of an element may decide anything.
     fn scalar(&self, buffer: &Self::Buffer, element: ElementType) -> Result<Constant, BackendError> {
-        self.is_other();
+        self.leave_out();
         self.machine.scalar(&buffer.buffer, element)
     }
 
@@ -183,7 +183,7 @@ impl<M: Machine> Machine for Recorder<'_, M> {
     }
 
     fn sort(&self, sort: Sort<'_, Self::Buffer>) -> Result<(), BackendError> {
-        self.is_other();
+        self.leave_out();
         let Sort { name, keys, carry, results, rows, length } = sort;
         let results = results.into_iter().map(|own| &mut own.buffer).collect();
         self.machine.sort(Sort { name, keys: unnumbered(keys), carry: unnumbered(carry), results, rows, length })
@@ -196,14 +196,14 @@ impl<M: Machine> Machine for Recorder<'_, M> {
     /// Launches in strips are not written down: this run does them one after the other, and those to come by steps.
     fn gains_in_strips(&self, shape: RowShape) -> bool {
         if self.machine.gains_in_strips(shape) {
-            self.is_other();
+            self.leave_out();
         }
         false
     }
 
     fn release(&self, buffer: Self::Buffer) {
         self.write(Act::Release(buffer.number));
-        self.is_gone(buffer.number);
+        self.forget(buffer.number);
         self.machine.release(buffer.buffer);
     }
 }

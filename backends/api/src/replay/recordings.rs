@@ -78,8 +78,8 @@ impl Recordings {
         lock(&self.seen).iter().filter(|seen| seen.recording.is_some()).count()
     }
 
-    /// A replay did not come to its end: what it would have done is done by steps.
-    pub fn has_stopped(&self) {
+    /// Counts a replay that did not come to its end: what it would have done is done by steps.
+    pub fn count_stopped(&self) {
         self.stopped.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -7,6 +7,7 @@
 mod abreast;
 mod access;
 mod border;
+mod branch;
 mod checks;
 mod choices;
 mod clamped;

@@ -109,6 +109,7 @@ impl<'p> Lifter<'p> {
     pub fn undo(&mut self, mark: usize) {
         for (id, bound, binding) in self.forced.split_off(mark).into_iter().rev() {
             self.env.remove(&id);
+            self.rows.remove(&id);
             if let Some(bound) = bound {
                 self.env.insert(id, bound);
             }

@@ -236,6 +236,7 @@ impl<'p> Lifter<'p> {
         if self.sizes.not_negative(Extent::Value(var.id)) == Answer::Proved {
             self.not_negative.insert(value.array);
         }
+        self.rows.remove(&var.id);
         self.env.insert(var.id, Bound::Value(value));
     }
 

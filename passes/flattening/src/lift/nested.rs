@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use fusebox_ir::{
     ArrayId, ArrayOp, Binary, Binding, ElementType::I64, Extent, Operand, Part, Program, ScalarOp, ScalarOperand, Type,
+    Var,
 };
 
 use super::{
@@ -139,20 +140,31 @@ impl<'p> Lifter<'p> {
             at.into_iter().chain(own.iter().copied()).collect()
         });
         self.define(array, Value { array: made, home, elements, ty: array.ty.element });
-        self.rows.remove(&array.id);
         let ragged = steps.last().is_some_and(|&step| matches!(self.context(step).made, Made::Ragged { .. }));
         if let ([size], true) = (sizes, all && ragged && home != ROOT && self.read_where_they_lie.contains(&array.id)) {
-            let mut code = Code::over(self, home);
-            let lane = code.lane(value.home);
-            let index = [&place(&mut code)[..], &[Code::constant(0)]].concat();
-            let begin = code.down(&lane, &steps, &index, &Outside::Never);
-            let f = code.b.finish_needed(&begin);
-            let dims = self.dims(home);
-            let op = ArrayOp::Generate { extents: operands(&dims), f };
-            // Its name is what errors say that an index outside is of.
-            let begin = self.flat.bind(op, vec![(array.name.clone(), Type::array(dims, I64))])[0];
+            let begin = self.begin_of_row(array, &value, home, place);
             self.rows.insert(array.id, Row { home, begin, values: value.array, size: size.id });
         }
         Ok(())
+    }
+
+    /// Where the elements of an array begin in the values of all arrays, for each lane; `place` gives which array that is.
+    fn begin_of_row(
+        &mut self,
+        array: &Var,
+        all: &Value,
+        home: ContextId,
+        place: impl FnOnce(&mut Code<'_, 'p>) -> Vec<ScalarOperand>,
+    ) -> ArrayId {
+        let steps = self.steps(all.home, all.elements);
+        let mut code = Code::over(self, home);
+        let lane = code.lane(all.home);
+        let index = [&place(&mut code)[..], &[Code::constant(0)]].concat();
+        let begin = code.down(&lane, &steps, &index, &Outside::Never);
+        let f = code.b.finish_needed(&begin);
+        let dims = self.dims(home);
+        let op = ArrayOp::Generate { extents: operands(&dims), f };
+        // Errors of an index outside say its name: that of the array.
+        self.flat.bind(op, vec![(array.name.clone(), Type::array(dims, I64))])[0]
     }
 }
