@@ -9,6 +9,7 @@ use fusebox_schedule::Guard;
 use crate::{
     code_memory::Code,
     emit::{HiddenArgument, Part},
+    launch::measured::Measured,
 };
 
 /// One kernel as machine code.
@@ -18,6 +19,8 @@ pub(crate) struct LoadedKernel {
     pub(crate) hidden: Vec<HiddenArgument>,
     /// The depth and the estimated time of each statement ([`crate::estimate::statements`]).
     pub(crate) work: Vec<(u32, u64)>,
+    /// What launches took, where estimates cannot know it.
+    pub(crate) measured: Option<Arc<Measured>>,
     /// Whether it is code for vectors of 64 or 32 bytes.
     pub(crate) wide: bool,
     /// Steps of the outermost level that a gang does.

@@ -1,5 +1,7 @@
 //! The machine code of the kernels of a plan, while it is made: of few functions at a time, as those of large plans take much memory.
 
+use std::sync::Arc;
+
 use fusebox_backend::BackendError;
 use fusebox_ir::{
     Kernel,
@@ -12,6 +14,7 @@ use crate::{
     code_memory::{CodeMemory, CodeMemoryBuilder, DefinedFunction},
     estimate,
     kernel::CompiledKernel,
+    launch::measured::Measured,
     loaded_kernel::{LoadedKernel, Partitioned},
 };
 
@@ -91,6 +94,7 @@ impl Made {
         LoadedKernel {
             parts: parts.map(|(made, (part, function))| (*part, memory.code(made, function))).collect(),
             work: estimate::statements(kernel, functions.gang, functions.schedule.as_ref()),
+            measured: Measured::of(kernel).map(Arc::new),
             wide,
             lengths: by_elements.then(|| row_lengths(kernel)).flatten(),
             inner_gang: functions.gang.filter(|gang| gang.level > 0).map(|_| {

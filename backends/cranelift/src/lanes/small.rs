@@ -4,9 +4,12 @@
 //! A plan gets that code once it has been run some times. A run that comes to a launch or an array that is not small, or that fails, is run as all
 //! plans are, from the beginning: a script reads its inputs, and writes nothing that others see before it is done.
 
-use std::sync::{
-    Mutex, OnceLock,
-    atomic::{AtomicU32, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use fusebox_backend::{Few, Statistics, is_wanted, lock};
@@ -23,7 +26,7 @@ use crate::{
     code_memory::{CodeMemory, CodeMemoryBuilder},
     cpu::Cpu,
     estimate::PARTS_OF_NS,
-    launch,
+    launch::{self, measured::Measured},
 };
 
 /// Fewer launches than these take less time than it takes to begin with a script.
@@ -46,6 +49,8 @@ const KEPT_BYTES: usize = 4 << 20;
 pub(crate) struct SmallPlan {
     /// How often it was run, until it has a script; then how many runs go by before that is tried.
     runs: AtomicU32,
+    /// How often the script was run.
+    scripted: AtomicU32,
     /// None inside: it cannot have one.
     code: OnceLock<Option<PlanCode>>,
     /// Memory of runs that are over.
@@ -56,6 +61,8 @@ pub(crate) struct SmallPlan {
 #[derive(Debug)]
 struct PlanCode {
     code: LaneCode,
+    /// Of the kernels that may take longer than their estimates say.
+    measured: Vec<Arc<Measured>>,
     /// Owns what the function is in.
     _memory: CodeMemory,
 }
@@ -73,13 +80,16 @@ impl SmallPlan {
         if is_wanted() {
             return None;
         }
-        let code = self.code_for(cpu, sizes)?;
+        let own = self.code_for(cpu, sizes)?;
         let left = self.runs.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |runs| runs.checked_sub(1));
-        if left.is_ok() {
+        // What is measured is measured in runs by steps.
+        if left.is_ok() || own.measured.iter().any(|measured| measured.last() >= long_from_ns(cpu)) {
             return None;
         }
+        let scripted = self.scripted.fetch_add(1, Ordering::Relaxed);
+        let begun = (!own.measured.is_empty() && scripted.is_multiple_of(RUNS_APART)).then(Instant::now);
         let mut memory = lock(&self.spare).pop().unwrap_or_default();
-        let ran = run(code, cpu, (sizes, inputs), &mut memory, results);
+        let ran = run(&own.code, cpu, (sizes, inputs), &mut memory, results);
         if memory.bytes_held() > KEPT_BYTES {
             memory.drop_pieces();
         }
@@ -88,6 +98,9 @@ impl SmallPlan {
             results.clear();
             self.runs.store(RUNS_APART, Ordering::Relaxed);
             cpu.shared.lanes_stopped.fetch_add(1, Ordering::Relaxed);
+        } else if begun.is_some_and(|begun| begun.elapsed() >= Duration::from_nanos(long_from_ns(cpu))) {
+            // A launch that looked small may have been long: the next run, by steps, says so.
+            self.runs.store(1, Ordering::Relaxed);
         }
         ran
     }
@@ -103,7 +116,7 @@ impl SmallPlan {
     }
 
     /// The code, once there were as many runs as it is made after.
-    fn code_for(&self, cpu: &Cpu<'_>, sizes: &[(ValueId, i64)]) -> Option<&LaneCode> {
+    fn code_for(&self, cpu: &Cpu<'_>, sizes: &[(ValueId, i64)]) -> Option<&PlanCode> {
         let code = match self.code.get() {
             Some(code) => code,
             None => {
@@ -120,7 +133,7 @@ impl SmallPlan {
                 })
             }
         };
-        code.as_ref().map(|own| &own.code)
+        code.as_ref()
     }
 }
 
@@ -135,7 +148,8 @@ fn made(cpu: &Cpu<'_>) -> Option<PlanCode> {
     let mut maker = CodeMemoryBuilder::new().ok()?;
     let made = maker.lane(&cpu.plan.name, |builder, config| lower::lower(&script, builder, config)).ok()?;
     let memory = maker.finish().ok()?;
-    Some(PlanCode { code: LaneCode { script, function: memory.lane(made) }, _memory: memory })
+    let measured = cpu.kernels.iter().filter_map(|kernel| kernel.measured.clone()).collect();
+    Some(PlanCode { code: LaneCode { script, function: memory.lane(made) }, measured, _memory: memory })
 }
 
 /// How many launches some steps are, those of loops several times.

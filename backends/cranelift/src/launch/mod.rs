@@ -5,6 +5,7 @@
 
 mod append;
 pub(crate) mod at_once;
+pub(crate) mod measured;
 mod partitioned;
 mod ranges;
 mod rows;
@@ -21,7 +22,7 @@ use fusebox_ir::{
     ScatterOrder, association::chunks, bug,
 };
 
-use self::{ranges::Ranges, rows::Rows, table::Table};
+use self::{measured::Clock, ranges::Ranges, rows::Rows, table::Table};
 use crate::{
     Shared,
     beside::LONG_ROW,
@@ -169,8 +170,14 @@ impl<'a> KernelLaunch<'a> {
         Some(self.work())
     }
 
-    /// Estimated nanoseconds of all work on one thread.
+    /// Estimated nanoseconds of all work on one thread, by what launches took where that is measured.
     fn work(&self) -> u64 {
+        let estimated = self.estimate();
+        self.loaded.measured.as_ref().map_or(estimated, |measured| measured.work(estimated))
+    }
+
+    /// Estimated nanoseconds of all work on one thread, by what is known before any launch.
+    fn estimate(&self) -> u64 {
         let mut points: Few<u64> = Few::from_elem(1, 1);
         for level in 0..self.kernel.levels.len() {
             let known = if level == 0 { Some(self.outermost) } else { self.steps(level) };
@@ -210,6 +217,11 @@ impl<'a> KernelLaunch<'a> {
         };
         memory.bytes_mut().fill(0);
         Ok(memory)
+    }
+
+    /// Measures what the launch takes, if its loops make as many turns as elements say.
+    fn clock(&self) -> Clock<'a> {
+        Clock::new(self.loaded.measured.as_deref())
     }
 
     /// In how many pieces threads share the work; none where it is not worth sharing.
@@ -283,7 +295,10 @@ impl<'a> KernelLaunch<'a> {
                     table.point(HiddenArgument::CopyFlags(scatter.statement), flags.bytes_mut());
                 }
             }
-            table.call(code, (0, steps))?
+            let clock = self.clock();
+            let appended = clock.time(|| table.call(code, (0, steps)))?;
+            clock.keep(|| self.estimate());
+            appended
         };
         for (scatter, chunks, _) in &mut scattered {
             self.merge(table, std::slice::from_mut(scatter), *chunks)?;

@@ -117,6 +117,7 @@ impl KernelLaunch<'_> {
         let own = if scattered.is_empty() { 0 } else { ranges.count() };
         let tables = self.tables(table, scattered, own);
         let appended = self.appended(table, ranges.clone());
+        let clock = self.clock();
         let one = |range: usize, stop: &AtomicBool| {
             let (from, to) = ranges.get(range);
             let own = tables.get(range).unwrap_or(table);
@@ -127,10 +128,10 @@ impl KernelLaunch<'_> {
                 begun = Some(table);
             }
             let table = begun.as_ref().unwrap_or(own);
-            let end = match &tiles {
-                Some(tiles) => tiles.run(body, table, range, (from, to), stop)?,
-                None => table.call(body, (from, to))?,
-            };
+            let end = clock.time(|| match &tiles {
+                Some(tiles) => tiles.run(body, table, range, (from, to), stop),
+                None => table.call(body, (from, to)),
+            })?;
             if let Some(appended) = &appended
                 && !stop.load(Ordering::Acquire)
             {
@@ -140,6 +141,7 @@ impl KernelLaunch<'_> {
         };
         if self.outermost > 0 {
             self.each(ranges.count(), one)?;
+            clock.keep(|| self.estimate());
         }
         Ok(appended.map_or(0, |appended| appended.total()))
     }

@@ -3,7 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{Access, ArrayId, ArrayOp, Binding, Name, ScanForm, Step, ValueId, analysis::makes_elements};
+use fusebox_ir::{
+    Access, ArrayId, ArrayOp, Binding, Name, ScanForm, Step, ValueId,
+    analysis::{effects::function_can_fail, makes_elements},
+};
 
 use super::{Lower, cluster::Group};
 use crate::{
@@ -13,8 +16,9 @@ use crate::{
 };
 
 impl<'p> Lower<'p> {
-    /// Positions of units behind `from` that can be computed with what is known then and what `group` makes; for those of operations only
-    /// where they use any of that. With the units themselves.
+    /// Positions of units behind `from` that can be computed with what is known then and what `group` makes, with the units themselves. A kernel of
+    /// operations takes them where it makes something outside of its levels anyway; such as may fail, and would do so in front of operations between,
+    /// only where they use what it makes.
     pub(super) fn units_after(
         &self,
         bindings: &'p [Binding],
@@ -25,7 +29,7 @@ impl<'p> Lower<'p> {
         let of_operations = group.list.iter().any(|binding| makes_elements(&binding.op));
         let made = group.list.iter().flat_map(scalar_results).filter_map(|id| group.outside(id));
         let mut scalars: HashSet<ArrayId> = made.collect();
-        if of_operations && scalars.is_empty() {
+        if of_operations && scalars.is_empty() && !group.list.iter().any(has_last) {
             return (Vec::new(), Vec::new());
         }
         let made: HashSet<ArrayId> = group.given.iter().map(|&(_, outer)| outer).collect();
@@ -35,7 +39,8 @@ impl<'p> Lower<'p> {
         for (position, unit) in bindings.iter().enumerate().skip(from).filter(|(position, _)| !done[*position]) {
             let ArrayOp::Unit { f } = &unit.op else { continue };
             let arrays = f.arrays_read();
-            let (mut known, mut waits, mut uses) = (true, !of_operations, HashSet::new());
+            let anyway = !of_operations || !function_can_fail(f);
+            let (mut known, mut waits, mut uses) = (true, anyway, HashSet::new());
             f.outer_uses(&mut |id| {
                 let own = scalars.contains(&id) && !arrays.contains(&id);
                 waits |= own && late.contains(&id);
@@ -109,6 +114,12 @@ impl<'p> Lower<'p> {
             self.values.facts.add(0, fact);
         }
     }
+}
+
+/// Whether it stores an element behind those of all steps.
+fn has_last(binding: &Binding) -> bool {
+    let of_vector = binding.results.iter().all(|var| var.ty.rank() == 1);
+    of_vector && matches!(&binding.op, ArrayOp::Scan { form: ScanForm::Exclusive, offsets: None, .. })
 }
 
 /// Results that are known at the end of a kernel, outside of all levels.
