@@ -190,7 +190,9 @@ impl CodeMemoryBuilder {
         let mut context = Context::new();
         context.func.signature = signature;
         write(FunctionBuilder::new(&mut context.func, &mut self.contexts), self.config);
-        define(&mut self.memory.0, &self.cold, id, &mut context, &Patches::default()).map_err(refused)?;
+        let careful = context.func.dfg.num_insts() <= MOST_CAREFUL;
+        let isa = if careful { &self.hot } else { &self.cold };
+        define(&mut self.memory.0, isa, id, &mut context, &Patches::default()).map_err(refused)?;
         Ok(id)
     }
 

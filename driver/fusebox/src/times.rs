@@ -1,6 +1,6 @@
 //! What each kernel of a run took.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use fusebox_backend::LaunchTime;
 use fusebox_ir::{
@@ -13,10 +13,15 @@ use crate::{KernelTime, KernelTimes};
 /// Adds up the launches of a run.
 pub(crate) fn times(plan: &Plan, inputs: &[Array], launches: &[LaunchTime]) -> KernelTimes {
     let mut kernels: BTreeMap<usize, KernelTime> = BTreeMap::new();
+    // Lanes are many launches of few kernels and sizes, and to count takes longer than most of them.
+    let mut counted: HashMap<(usize, &[i64]), [Option<u64>; 3]> = HashMap::new();
     for launch in launches {
         let Some(kernel) = plan.kernels.get(launch.kernel) else { continue };
-        let traffic = launch_traffic(kernel, &launch.sizes);
-        let number = |count: &Polynomial| count.as_constant().and_then(|count| u64::try_from(count).ok());
+        let [read, written, flops] = *counted.entry((launch.kernel, &launch.sizes)).or_insert_with(|| {
+            let traffic = launch_traffic(kernel, &launch.sizes);
+            let number = |count: &Polynomial| count.as_constant().and_then(|count| u64::try_from(count).ok());
+            [&traffic.bytes_read, &traffic.bytes_written, &traffic.flops].map(number)
+        });
         let sum = kernels.entry(launch.kernel).or_insert_with(|| KernelTime {
             kernel: launch.kernel,
             name: kernel.name.0.clone(),
@@ -26,13 +31,14 @@ pub(crate) fn times(plan: &Plan, inputs: &[Array], launches: &[LaunchTime]) -> K
             bytes_written: Some(0),
             flops: Some(0),
         });
-        let add =
-            |sum: &mut Option<u64>, count| *sum = sum.zip(number(count)).map(|(sum, count)| sum.saturating_add(count));
+        let add = |sum: &mut Option<u64>, count: Option<u64>| {
+            *sum = sum.zip(count).map(|(sum, count)| sum.saturating_add(count));
+        };
         sum.launches += 1;
         sum.milliseconds += launch.time.as_secs_f64() * 1e3;
-        add(&mut sum.bytes_read, &traffic.bytes_read);
-        add(&mut sum.bytes_written, &traffic.bytes_written);
-        add(&mut sum.flops, &traffic.flops);
+        add(&mut sum.bytes_read, read);
+        add(&mut sum.bytes_written, written);
+        add(&mut sum.flops, flops);
     }
     // To the nanosecond: what is beyond was not measured.
     let rounded = |kernel: KernelTime| KernelTime { milliseconds: (kernel.milliseconds * 1e6).round() / 1e6, ..kernel };
