@@ -27,12 +27,12 @@ def nested_bubble_sort(rng):
     rows = ragged(rng, -99, 99, lengths(rng, 7, 20, 60))
     turns = []
     for row in rows:
-        v, still, turn = row.tolist(), 0, 0
-        while still < 2:
+        v, before, turn = row.tolist(), None, 0
+        while v != before:
             before = list(v)
-            for j in range(turn % 2, len(v) - 1, 2):
+            for j in [*range(0, len(v) - 1, 2), *range(1, len(v) - 1, 2)]:
                 v[j : j + 2] = sorted(v[j : j + 2])
-            still, turn = (still + 1 if v == before else 0), turn + 1
+            turn += 1
         turns.append(turn)
     return nested("rows", rows, np.int64), nested("sorted", [np.sort(r) for r in rows], np.int64) | dict(turns=np.array(turns, np.int64))
 
@@ -115,12 +115,20 @@ def nested_fft_rows(rng):
     return transforms(rng)
 
 
-@program()
-def nested_queens(rng):
-    n = 7
+def ways_of_queens(n):
     # Every order of the columns.
     boards = [p for p in itertools.permutations(range(n)) if all(abs(p[i] - p[j]) != j - i for i in range(n) for j in range(i + 1, n))]
     return dict(n=np.int64(n)), dict(ways=np.array([sum(p[0] == first for p in boards) for first in range(n)], np.int64))
+
+
+@program()
+def nested_queens(rng):
+    return ways_of_queens(7)
+
+
+@program()
+def queens(rng):
+    return ways_of_queens(8)
 
 
 @program()

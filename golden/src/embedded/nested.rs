@@ -30,18 +30,21 @@ fn quicksort() -> Result<Terms, BuildError> {
 
 /// Neighbours are exchanged, even pairs and odd ones in turn, until two turns change nothing.
 fn bubble_sort() -> Result<Terms, BuildError> {
-    type State = (Acc<Vector<i64>>, Exp<i64>, Exp<i64>);
+    type State = (Acc<Vector<i64>>, Exp<i64>, Exp<bool>);
     let row = |row: Acc<Vector<i64>>| {
         let k = row.length();
-        let turn = |(v, t, still): State| {
-            let pair = |j: Exp<i64>| ((j + t) & 1).eq_(0);
+        let exchanged = |v: Acc<Vector<i64>>, from: i64| {
+            let first = |j: Exp<i64>| ((j + from) & 1).eq_(0);
             let upper = |j: Exp<i64>| cond((j + 1).lt(k), v.at(j).min(v.at(j + 1)), v.at(j));
             let lower = |j: Exp<i64>| cond(j.gt(0), v.at(j - 1).max(v.at(j)), v.at(j));
-            let swapped = generate(k, |j| cond(pair(j), upper(j), lower(j)));
-            let changed = or(zip_with(|a, b| a.ne_(b), v, swapped)).get();
-            (swapped, t + 1, cond(changed, 0, still + 1))
+            generate(k, |j| cond(first(j), upper(j), lower(j)))
         };
-        let (sorted, turns, _) = awhile((row, constant(0i64), constant(0i64)), |(_, _, still)| still.lt(2), turn);
+        let turn = |(v, t, _): State| {
+            let next = exchanged(exchanged(v, 0), 1);
+            let changed = or(zip_with(|a, b| a.ne_(b), v, next)).get();
+            (next, t + 1, changed)
+        };
+        let (sorted, turns, _) = awhile((row, constant(0i64), constant(true)), |(_, _, more)| more, turn);
         (sorted, turns)
     };
     let f = |rows: Ragged<i64>| rows.map(row);

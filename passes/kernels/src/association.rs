@@ -117,7 +117,7 @@ pub(crate) fn put(nest: &mut KernelBuilder<'_>) {
         };
         let association = match &statement.action {
             Action::Scan { values, combine, .. } => of_scan(nest, statement.depth, (combine, values), associates),
-            Action::Reduce { combine, .. } => of_reduce(nest, to, statement.depth, (combine, associates)),
+            Action::Reduce { values, combine, .. } => of_reduce(nest, to, statement.depth, (combine, values), associates),
             _ => continue,
         };
         found.insert(first, association);
@@ -137,15 +137,19 @@ fn of_reduce(
     nest: &KernelBuilder<'_>,
     to: u32,
     depth: u32,
-    (combine, associates): (&Lambda, &Associates),
+    (combine, values): (&Lambda, &[ScalarOperand]),
+    associates: &Associates,
 ) -> Association {
     let Loop { vector_along_parallel, gathers, reads_in_bodies, ragged, .. } = inspect(nest, to, depth);
     if vector_along_parallel {
         return Association::InOrder;
     }
-    let widest = associates.types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);
-    // However elements are grouped, the bits are the same: gangs may go along levels of any length.
-    let gathers = gathers && !(ragged && !reads_in_bodies && algebra::regroups(combine));
+    // However elements are grouped, the bits are the same: gangs may go along levels of any length, and there are no more accumulators than gangs of
+    // the widest type fill.
+    let regroups = algebra::regroups(combine);
+    let own = associates.types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);
+    let widest = if regroups { widest_in(nest, to, values).max(own) } else { own };
+    let gathers = gathers && !(ragged && !reads_in_bodies && regroups);
     let lanes = if gathers { GATHER_LANES } else { power_of_two(ACCUMULATOR / widest) };
     match associates.commutes {
         true if gathers && ragged => Association::Ragged { lanes, least: RAGGED_LEAST },

@@ -22,7 +22,7 @@ const POINTS: usize = 1000;
 const PRICES: usize = 48;
 const VOLATILITIES: usize = 16;
 
-pub(super) fn programs() -> [Program; 4] {
+pub(super) fn programs() -> [Program; 5] {
     [
         Program {
             name: "nested_hull",
@@ -87,14 +87,25 @@ pub(super) fn programs() -> [Program; 4] {
             needs_fusion: false,
             sizes: Sizes { small: 8, large: 12 },
             tiny: 6,
+            same_steps: Some(queens_by_rows),
+            generate: |n| Data::new().with_param("n", n as f64),
+            hand: queens,
+            work: boards,
+            tolerance: Tolerance::EXACT,
+        },
+        Program {
+            name: "queens",
+            text: include_str!("../../../../golden/programs/queens.fbx"),
+            inputs: &[Named("n")],
+            results: &[0],
+            outside: false,
+            needs_fusion: false,
+            sizes: Sizes { small: 8, large: 12 },
+            tiny: 6,
             same_steps: None,
             generate: |n| Data::new().with_param("n", n as f64),
             hand: queens,
-            work: |data| {
-                // Boards of all numbers of rows are about 2.2 times as many with each queen more than four.
-                let n = data.param("n")?;
-                Ok(Work { bytes: 8.0 * n, operations: 20.0 * 4f64.powf(n - 2.0) / n.max(1.0) })
-            },
+            work: boards,
             tolerance: Tolerance::EXACT,
         },
         Program {
@@ -236,6 +247,12 @@ fn solve(u: &mut [f64], width: usize, weights: &[f64], pivots: &mut [f64]) {
     }
 }
 
+fn boards(data: &Data) -> Result<Work> {
+    // Boards of all numbers of rows are about 2.2 times as many with each queen more than four.
+    let n = data.param("n")?;
+    Ok(Work { bytes: 8.0 * n, operations: 20.0 * 4f64.powf(n - 2.0) / n.max(1.0) })
+}
+
 fn queens<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
     let n = data.size("n")?;
     ensure!(n <= 30, "a board of {n} rows");
@@ -260,6 +277,32 @@ fn ways(n: usize, row: usize, columns: u64, rising: u64, falling: u64) -> i64 {
         count += ways(n, row + 1, columns | place, (rising | place) << 1, (falling | place) >> 1);
     }
     count
+}
+
+/// The steps of `nested_queens`: all boards of a row are made before those of the next.
+fn queens_by_rows<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
+    let n = data.size("n")?;
+    ensure!(n <= 30, "a board of {n} rows");
+    hand::filling(&[n], move |out: &mut [i64]| {
+        out.par_iter_mut().enumerate().with_max_len(1).for_each(|(first, out)| {
+            let one = 1u64 << first;
+            let mut boards = vec![[one, one << 1, one >> 1]];
+            let mut next = Vec::new();
+            for _ in 1..n {
+                for &[columns, rising, falling] in &boards {
+                    let mut free = ((1 << n) - 1) & !(columns | rising | falling);
+                    while free != 0 {
+                        let place = free & free.wrapping_neg();
+                        free ^= place;
+                        next.push([columns | place, (rising | place) << 1, (falling | place) >> 1]);
+                    }
+                }
+                std::mem::swap(&mut boards, &mut next);
+                next.clear();
+            }
+            *out = boards.len() as i64;
+        });
+    })
 }
 
 fn nearest<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
