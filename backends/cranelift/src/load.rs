@@ -131,6 +131,11 @@ impl LoadedPlan {
         self.small.has_code()
     }
 
+    /// How many runs were begun by that code.
+    pub fn scripted(&self) -> u32 {
+        self.small.scripted()
+    }
+
     /// Of how many extents of inputs, of the last few, there is a recording: runs on such inputs are replayed ([`Recording`]).
     pub fn recorded(&self) -> usize {
         self.recordings.recorded()

@@ -151,6 +151,56 @@ fn plans_that_are_run_often_and_are_small() {
     assert!(moved.run(&small).unwrap().iter().zip(expected(&small)).all(|(own, other)| same_bits(own, &other)));
 }
 
+/// Loops of scalars make as many turns as an input says: nothing that is known before tells runs that are small from those that are long.
+const SCALAR_TURNS: &str = "fn f(a: [n]i64, turns: i64) -> [n]i64, [n]i64, i64 {
+  let y: [n]i64 = map(|x| {
+    let last, t = while(|x: i64, t: i64| t < turns, |x: i64, t: i64| { return x * 3 + t, t + 1 }, x, 0i64)
+    return last
+  }, a)
+  let z: [n]i64, m: i64, u: i64 = while(|z: [n]i64, m: i64, u: i64| { return u < 2 }, |z: [n]i64, m: i64, u: i64| {
+    let s: [n]i64 = scanl1(|x, y| x + y, z)
+    let r: [n]i64 = backpermute([n], |i| n - 1 - i, s)
+    let most: i64 = fold(|x, y| max(x, y), m, r)
+    let next = u + 1
+    return r, most, next
+  }, y, 0i64, 0i64)
+  return y, z, m }";
+
+/// Runs whose loops turn out to be long are run by steps, on all threads, after some; and by the script again once they are short.
+#[test]
+fn loops_that_turn_out_to_be_long() {
+    let backend = Cranelift::new(Config { threads: 2, script_from_runs: 4, ..Config::default() }).unwrap();
+    let plan = plan(SCALAR_TURNS);
+    let of = |turns: i64| {
+        let elements: Vec<i64> = (0..24).map(|i| i * 7 - 3).collect();
+        vec![Array::new(&[24], &elements).unwrap(), Array::new(&[], &[turns]).unwrap()]
+    };
+    let own = loaded(&backend, &plan);
+    let expected = |given: &[Array]| loaded(&by_steps(), &plan).run(given).unwrap();
+    let [short, long] = [2, 200_000].map(|turns| (of(turns), expected(&of(turns))));
+    let run = |(given, expected): &(Vec<Array>, Vec<Array>)| {
+        let results = own.run(given).unwrap();
+        assert!(results.iter().zip(expected).all(|(own, other)| same_bits(own, other)));
+    };
+    // Somebody may take the processor from any run: each of these ends some time.
+    let until = |runs: &(Vec<Array>, Vec<Array>), holds: &dyn Fn() -> bool| {
+        for _ in 0..100_000 {
+            if holds() {
+                return;
+            }
+            run(runs);
+        }
+        panic!("it never holds");
+    };
+    until(&short, &|| own.scripted() > 0);
+    // One of so many script runs is looked at, and the one behind it is measured.
+    (0..70).for_each(|_| run(&long));
+    let before = own.scripted();
+    (0..70).for_each(|_| run(&long));
+    assert_eq!(own.scripted(), before);
+    until(&short, &|| own.scripted() > before);
+}
+
 /// Many threads run one plan at once.
 #[test]
 fn runs_at_once() {

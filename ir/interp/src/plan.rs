@@ -1,10 +1,12 @@
 //! Plans and kernels: run to the bit as they are written, counting; the oracle of every lowering.
 
 mod associate;
+mod counts;
 mod kernel;
 mod lanes;
 mod machine;
 mod memory;
+mod sort;
 mod watch;
 
 use std::{collections::HashSet, rc::Rc};
@@ -14,52 +16,17 @@ use fusebox_ir::{
     PlanOperand, RunError, Step, Value, ValueId,
 };
 
+pub use self::counts::Counts;
 use self::{
+    counts::bytes,
     lanes::Lanes,
     memory::{Memory, Meter},
+    sort::sorted,
 };
 use crate::{
     Error, interface,
-    operation::compare,
     val::{self, Val},
 };
-
-/// What running kernels took. `fusebox_ir::analysis::counts` says the same without running them, but for memory.
-///
-/// Scalars count where a kernel has levels (a loop that uses the sum that another one made reads one element), but not where it is scalar
-/// code alone. A copy of an array, and a sort, are a loop each that reads and writes every element once.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Launches of kernels.
-    pub launches: u64,
-    /// Launches of kernels with at least one level (loop nests over memory), copies and sorts.
-    pub loops: u64,
-    /// Elements read.
-    pub reads: u64,
-    /// Elements written.
-    pub writes: u64,
-    /// Bytes of the elements read.
-    pub bytes_read: u64,
-    /// Bytes of the elements written.
-    pub bytes_written: u64,
-    /// The most bytes of elements at one time in values that the plan made, results included and inputs not.
-    pub peak_bytes: u64,
-}
-
-impl Counts {
-    /// A step that reads and writes all elements of arrays; scalars do not count.
-    fn moved(&mut self, arrays: &[Val]) {
-        let arrays: Vec<&Val> = arrays.iter().filter(|array| !array.extents.is_empty()).collect();
-        self.loops += u64::from(!arrays.is_empty());
-        let (elements, bytes) = arrays
-            .into_iter()
-            .fold((0, 0), |(elements, all), array| (elements + array.len() as u64, all + bytes(array)));
-        self.reads += elements;
-        self.writes += elements;
-        self.bytes_read += bytes;
-        self.bytes_written += bytes;
-    }
-}
 
 /// Runs a valid plan: its results in order, and what it took.
 ///
@@ -424,26 +391,4 @@ fn check_extents(kernel: &Kernel, sizes: &[i64], given: &[Val]) -> Result<(), Er
         }
     }
     Ok(())
-}
-
-/// Bytes of a value's elements.
-fn bytes(value: &Val) -> u64 {
-    value.len() as u64 * value.element.bytes() as u64
-}
-
-/// Rows sorted by keys, stably.
-fn sorted(keys: &[Val], sources: &[Val]) -> Vec<Val> {
-    let n = keys[0].extents.last().copied().unwrap_or(1) as usize;
-    let mut order: Vec<usize> = (0..keys[0].len()).collect();
-    for row in order.chunks_mut(n.max(1)) {
-        row.sort_by(|&a, &b| {
-            let of = |key: &Val| compare(key.at(a), key.at(b));
-            keys.iter().map(of).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
-        });
-    }
-    let sort = |source: &Val| {
-        let scalars = order.iter().map(|&at| source.at(at)).collect();
-        Val::new(source.element, source.extents.clone(), scalars)
-    };
-    sources.iter().map(sort).collect()
 }

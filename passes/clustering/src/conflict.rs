@@ -1,6 +1,6 @@
 //! Pairs of which one at least stays unfused, whatever else is: they tighten the model, and bounds are made of them.
 
-use crate::problem::{Problem, meet};
+use crate::{orders::meet, problem::Problem};
 
 /// Two pairs that meet in a node and are not both fused: by position, the smaller first.
 ///

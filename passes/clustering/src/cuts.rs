@@ -4,13 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fusebox_ir::analysis::UnionFind;
 
-use crate::{
-    fit::Fitter,
-    greedy::Judge,
-    model::Cut,
-    partition::Partition,
-    problem::{Problem, Refusal},
-};
+use crate::{fit::Fitter, greedy::Judge, model::Cut, pairs::Refusal, partition::Partition, problem::Problem};
 
 /// A cluster that is none.
 pub(crate) struct Refused {

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 
 use crate::{
     bits::Bits,
-    problem::{Domain, Pair, Problem, meet},
+    orders::{Domain, meet},
+    pairs::Pair,
+    problem::Problem,
 };
 
 /// Orders of gathers.

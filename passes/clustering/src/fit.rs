@@ -2,7 +2,11 @@
 
 use fusebox_ir::analysis::UnionFind;
 
-use crate::problem::{Domain, Problem, Refusal, meet};
+use crate::{
+    orders::{Domain, meet},
+    pairs::Refusal,
+    problem::Problem,
+};
 
 /// In what orders the nodes of a cluster run, and which pairs are fused.
 #[derive(Clone, Debug, Default)]

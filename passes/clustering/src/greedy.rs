@@ -6,12 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::{
-    bits::Bits,
-    fit::Fitter,
-    partition::Partition,
-    problem::{Problem, Refusal},
-};
+use crate::{bits::Bits, fit::Fitter, pairs::Refusal, partition::Partition, problem::Problem};
 
 /// What the shared analysis of nests, or whoever else may object, says of the nodes of a cluster.
 pub(crate) type Judge<'a> = dyn FnMut(&[usize]) -> Result<(), Refusal> + 'a;

@@ -21,10 +21,12 @@ mod mark; // clusters as bindings of a program
 mod model; // a graph as an integer linear program
 mod objective; // what is minimised
 mod optimal; // the best clusters, piece by piece
+mod orders; // in which nodes may run, numbered
+mod pairs; // two nodes that might be fused
 mod partition; // who is with whom
 mod paths; // shortest ways over pairs
 mod pieces; // parts that are clustered by themselves
-mod problem; // pairs, orders, classes: what follows from a graph
+mod problem; // a graph, and what follows from it
 mod refuse; // pairs that are never fused
 mod region; // block after block
 mod report; // what was done and why not more

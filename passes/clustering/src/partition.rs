@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::{
     fit::{Fit, Fitter},
-    problem::{Problem, Refusal},
+    pairs::Refusal,
+    problem::Problem,
 };
 
 /// Which node is in which cluster. Clusters are numbered by one of their nodes.

@@ -7,7 +7,9 @@ use crate::{
     bits::Bits,
     feasible_orders::without_order,
     graph::Graph,
-    problem::{Pair, Problem, Refusal, meet},
+    orders::meet,
+    pairs::{Pair, Refusal},
+    problem::Problem,
 };
 
 /// Beyond it, pairs are not tested for something that stands between them: that costs the square of it in bits.

@@ -18,8 +18,9 @@ use crate::{
     mark::{live, mark},
     objective::Weights,
     optimal::{self, optimal},
+    pairs::{MAX_BESIDE, Refusal},
     partition::Partition,
-    problem::{MAX_BESIDE, Problem, Refusal},
+    problem::Problem,
     refuse::problem,
     solver::Solver,
 };

@@ -8,8 +8,10 @@ use crate::{
     fit::Fitter,
     graph::{Complete, Graph, Kind},
     objective::Measures,
+    orders::{Domain, meet},
+    pairs::{Pair, Refusal},
     partition::Partition,
-    problem::{Domain, Pair, Problem, Refusal, meet},
+    problem::Problem,
 };
 
 /// What clustering did to a program.

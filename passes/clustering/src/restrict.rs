@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::{
     bits::Bits,
     graph::{Complete, Graph, Kind, Source},
+    pairs::{Pair, Refusal},
     partition::Partition,
     pieces::Piece,
-    problem::{Pair, Problem, Refusal, traversed_by},
+    problem::{Problem, traversed_by},
     report::sentence,
 };
 

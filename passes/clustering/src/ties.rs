@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     model::{Parts, Path},
+    orders::{Domain, meet},
     paths::{LEAST, Near},
-    problem::{Domain, meet},
 };
 
 /// How a node reads (0), or makes an output (its number, and 1).

@@ -117,7 +117,9 @@ pub(crate) fn put(nest: &mut KernelBuilder<'_>) {
         };
         let association = match &statement.action {
             Action::Scan { values, combine, .. } => of_scan(nest, statement.depth, (combine, values), associates),
-            Action::Reduce { values, combine, .. } => of_reduce(nest, to, statement.depth, (combine, values), associates),
+            Action::Reduce { values, combine, .. } => {
+                of_reduce(nest, to, statement.depth, (combine, values), associates)
+            }
             _ => continue,
         };
         found.insert(first, association);

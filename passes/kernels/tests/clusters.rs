@@ -41,6 +41,10 @@ fn ints(elements: &[i64]) -> Value {
     Value::Array(Array::new(&[elements.len()], elements).unwrap())
 }
 
+fn int(number: i64) -> Value {
+    Value::Array(Array::new(&[], &[number]).unwrap())
+}
+
 fn matrix(rows: usize, columns: usize) -> Value {
     let elements: Vec<i64> = (0..(rows * columns) as i64).map(|x| x * 7 % 11 - 4).collect();
     Value::Array(Array::new(&[rows, columns], &elements).unwrap())
@@ -534,6 +538,41 @@ fn scalar_code_at_the_end_is_part_of_the_kernel() {
       1: x2 = x * x1
       1: store b[x] = x2 }
     ");
+}
+
+/// Scalar code that needs nothing of a kernel is no kernel of its own behind it, unless it may fail: then it stays behind what stands before it.
+#[test]
+fn scalar_code_behind_a_kernel_is_part_of_it_if_it_cannot_fail() {
+    let source = "fn f(x: [n]i64, d: i64, t: i64) -> i64, [n]i64, i64, i64 {
+      let s: i64 = cluster(|| { last s: i64 = fold(|a, b| a + b, 0, x) return s })
+      let y: [n]i64 = cluster(|| { last y: [n]i64 = map(|a| 6 / a, x) return y })
+      let next = t + 1
+      let q = 12 / d
+      return s, y, next, q }";
+    let all = kernels(source, &[vec![ints(&[3, 1, -4]), int(5), int(7)], vec![ints(&[]), int(1), int(0)]]);
+    let heads: Vec<&str> = all.lines().filter(|line| line.contains("kernel ")).collect();
+    assert_eq!(heads.len(), 3, "{all}");
+    assert!(heads[0].contains("writes s: i64, next: i64") && heads[2].contains("unit `q`"), "{all}");
+    let failure = fails(source, &[ints(&[3, 0]), int(0), int(7)]);
+    assert!(failure.contains("`y`"), "{failure}");
+}
+
+/// A scan has something outside of its levels to do too, what makes elements alone has not.
+#[test]
+fn scalar_code_behind_a_scan_and_behind_elements() {
+    let source = |op: &str| {
+        format!(
+            "fn f(x: [n]i64, t: i64) -> [?]i64, i64 {{ let p = n + 1
+          let y: [p]i64 = cluster(|| {{ last y: [p]i64 = {op} return y }})
+          let next = t * 3
+          return y, next }}"
+        )
+    };
+    let inputs = [vec![ints(&[3, 1, -4]), int(5)], vec![ints(&[]), int(7)]];
+    let scan = kernels(&source("scanl(|a, b| a + b, 2, x)"), &inputs);
+    assert!(scan.contains("writes y: [p]i64, next: i64"), "{scan}");
+    let elements = kernels(&source("generate([p], |i| i * t)"), &inputs);
+    assert!(elements.contains("writes y: [p]i64 "), "{elements}");
 }
 
 #[test]

@@ -105,6 +105,11 @@ impl SmallPlan {
         ran
     }
 
+    /// How often the script was run.
+    pub(crate) fn scripted(&self) -> u32 {
+        self.scripted.load(Ordering::Relaxed)
+    }
+
     /// Whether it has a script, or may get one.
     pub(crate) fn may_have_code(&self) -> bool {
         !matches!(self.code.get(), Some(None))

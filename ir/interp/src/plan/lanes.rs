@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Fault, Operand, Place, PlanOperand, RunError, Step, ValueId};
 
-use super::{PlanRun, bytes};
+use super::{PlanRun, counts::bytes};
 use crate::{
     Error,
     val::{self, Val},

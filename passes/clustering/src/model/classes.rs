@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::{ANY, Clusters, NONE, Parts, own_pairs};
 use fusebox_ir::analysis::UnionFind;
 
-use crate::problem::{Domain, meet};
+use crate::orders::{Domain, meet};
 
 impl Clusters {
     /// in, out, D1, D2, M2; nothing where one order serves all.

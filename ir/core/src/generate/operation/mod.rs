@@ -1,5 +1,6 @@
 //! The operations, one after the other.
 
+mod cluster;
 mod control;
 mod elementwise;
 mod nested;
