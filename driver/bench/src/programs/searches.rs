@@ -23,6 +23,21 @@ const PRICES: usize = 48;
 const VOLATILITIES: usize = 16;
 
 pub(super) fn programs() -> [Program; 5] {
+    let board = |name, text| Program {
+        name,
+        text,
+        inputs: &[Named("n")],
+        results: &[0],
+        outside: false,
+        needs_fusion: false,
+        sizes: Sizes { small: 8, large: 12 },
+        tiny: 6,
+        same_steps: None,
+        generate: |n| Data::new().with_param("n", n as f64),
+        hand: queens,
+        work: boards,
+        tolerance: Tolerance::EXACT,
+    };
     [
         Program {
             name: "nested_hull",
@@ -79,35 +94,10 @@ pub(super) fn programs() -> [Program; 5] {
             tolerance: Tolerance { relative: 1e-9, absolute: 1e-9, outliers: 0.0 },
         },
         Program {
-            name: "nested_queens",
-            text: include_str!("../../../../golden/programs/nested_queens.fbx"),
-            inputs: &[Named("n")],
-            results: &[0],
-            outside: false,
-            needs_fusion: false,
-            sizes: Sizes { small: 8, large: 12 },
-            tiny: 6,
             same_steps: Some(queens_by_rows),
-            generate: |n| Data::new().with_param("n", n as f64),
-            hand: queens,
-            work: boards,
-            tolerance: Tolerance::EXACT,
+            ..board("nested_queens", include_str!("../../../../golden/programs/nested_queens.fbx"))
         },
-        Program {
-            name: "queens",
-            text: include_str!("../../../../golden/programs/queens.fbx"),
-            inputs: &[Named("n")],
-            results: &[0],
-            outside: false,
-            needs_fusion: false,
-            sizes: Sizes { small: 8, large: 12 },
-            tiny: 6,
-            same_steps: None,
-            generate: |n| Data::new().with_param("n", n as f64),
-            hand: queens,
-            work: boards,
-            tolerance: Tolerance::EXACT,
-        },
+        board("queens", include_str!("../../../../golden/programs/queens.fbx")),
         Program {
             name: "nested_nearest",
             text: include_str!("../../../../golden/programs/nested_nearest.fbx"),
