@@ -1,10 +1,9 @@
 //! Operations that hold blocks: cond, while, foreign.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::{
-    ArrayId, ArrayOp, Binary, Block, ClusterMark, Constant, ElementType, Extent, Mark, Operand, Order, ScalarOp,
-    ScalarOperand, Type,
+    ArrayId, ArrayOp, Binary, Constant, ElementType, Extent, Operand, ScalarOp, ScalarOperand, Type,
     generate::scope::{Bounds, Known, LARGE, Scope, single},
 };
 
