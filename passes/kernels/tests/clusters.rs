@@ -562,13 +562,13 @@ fn scalar_code_behind_a_kernel_is_part_of_it_if_it_cannot_fail() {
 fn scalar_code_behind_a_scan_and_behind_elements() {
     let source = |op: &str| {
         format!(
-            "fn f(x: [n]i64, t: i64) -> [?]i64, i64 {{ let p = n + 1
+            "fn f(x: [n]i64, w: [p]i64, t: i64) -> [p]i64, i64 {{
           let y: [p]i64 = cluster(|| {{ last y: [p]i64 = {op} return y }})
           let next = t * 3
           return y, next }}"
         )
     };
-    let inputs = [vec![ints(&[3, 1, -4]), int(5)], vec![ints(&[]), int(7)]];
+    let inputs = [vec![ints(&[3, 1, -4]), ints(&[0; 4]), int(5)], vec![ints(&[]), ints(&[1]), int(7)]];
     let scan = kernels(&source("scanl(|a, b| a + b, 2, x)"), &inputs);
     assert!(scan.contains("writes y: [p]i64, next: i64"), "{scan}");
     let elements = kernels(&source("generate([p], |i| i * t)"), &inputs);
