@@ -22,6 +22,7 @@ mod model; // a graph as an integer linear program
 mod objective; // what is minimised
 mod optimal; // the best clusters, piece by piece
 mod orders; // in which nodes may run, numbered
+mod pairing; // finds pairs
 mod pairs; // two nodes that might be fused
 mod partition; // who is with whom
 mod paths; // shortest ways over pairs
