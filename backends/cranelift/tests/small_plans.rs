@@ -199,6 +199,12 @@ fn loops_that_turn_out_to_be_long() {
     (0..70).for_each(|_| run(&long));
     assert_eq!(own.scripted(), before);
     until(&short, &|| own.scripted() > before);
+    // Long ones again, and then some that launch nothing that is measured.
+    (0..140).for_each(|_| run(&long));
+    let before = own.scripted();
+    let none = vec![Array::new::<i64>(&[0], &[]).unwrap(), Array::new(&[], &[2i64]).unwrap()];
+    let none = (none.clone(), expected(&none));
+    until(&none, &|| own.scripted() > before);
 }
 
 /// Many threads run one plan at once.

@@ -28,7 +28,7 @@ fn quicksort() -> Result<Terms, BuildError> {
 }
 // ANCHOR_END: nested_quicksort
 
-/// Neighbours are exchanged, even pairs and odd ones in turn, until two turns change nothing.
+/// Neighbours are exchanged, in a turn all pairs that begin at even places and then those that begin at odd ones, until a turn changes nothing.
 fn bubble_sort() -> Result<Terms, BuildError> {
     type State = (Acc<Vector<i64>>, Exp<i64>, Exp<bool>);
     let row = |row: Acc<Vector<i64>>| {

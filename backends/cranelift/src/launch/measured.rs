@@ -1,6 +1,6 @@
 //! How long kernels take whose loops of scalars make as many turns as elements say.
 //!
-//! An estimate takes such a loop to make a few turns. If it makes thousands, a launch that is worth all threads looks too short for them. So what these
+//! An estimate takes such a loop to make some tens of turns. If it makes thousands, a launch that is worth all threads looks too short for them. So what these
 //! kernels take is measured, and estimates of later launches are as many times as long. Results do not depend on it: ranges never change a bit.
 
 use std::{
@@ -21,8 +21,8 @@ const MOST: u64 = 1 << 20;
 pub(crate) struct Measured {
     /// How many times as long as estimated, in parts; what is more counts for a quarter, and what is less at once.
     times: AtomicU64,
-    /// Nanoseconds of the last launch, on all threads together.
-    last: AtomicU64,
+    /// Nanoseconds of the longest launch since somebody asked, on all threads together.
+    longest: AtomicU64,
 }
 
 impl Measured {
@@ -35,7 +35,7 @@ impl Measured {
                 _ => false,
             }),
         });
-        any.then(|| Self { times: AtomicU64::new(ONE), last: AtomicU64::new(0) })
+        any.then(|| Self { times: AtomicU64::new(ONE), longest: AtomicU64::new(0) })
     }
 
     /// Nanoseconds of work that is estimated to take so many.
@@ -43,13 +43,13 @@ impl Measured {
         estimated.saturating_mul(self.times.load(Ordering::Relaxed)) / ONE
     }
 
-    /// Nanoseconds of the last launch, on all threads together.
-    pub(crate) fn last(&self) -> u64 {
-        self.last.load(Ordering::Relaxed)
+    /// Nanoseconds of the longest launch since this was asked before, on all threads together; 0 if there was none.
+    pub(crate) fn take_longest(&self) -> u64 {
+        self.longest.swap(0, Ordering::Relaxed)
     }
 
     fn took(&self, estimated: u64, nanoseconds: u64) {
-        self.last.store(nanoseconds, Ordering::Relaxed);
+        self.longest.fetch_max(nanoseconds, Ordering::Relaxed);
         // An estimate of nothing says nothing.
         if estimated == 0 {
             return;
@@ -107,10 +107,10 @@ mod tests {
 
     #[test]
     fn longer_launches_count_by_and_by_and_shorter_ones_at_once() {
-        let measured = Measured { times: AtomicU64::new(ONE), last: AtomicU64::new(0) };
+        let measured = Measured { times: AtomicU64::new(ONE), longest: AtomicU64::new(0) };
         assert_eq!(measured.work(100), 100);
         measured.took(100, 900);
-        assert_eq!((measured.work(100), measured.last()), (300, 900));
+        assert_eq!((measured.work(100), measured.take_longest()), (300, 900));
         (0..40).for_each(|_| measured.took(100, 900));
         assert_eq!(measured.work(1000), 9000);
         measured.took(100, 200);
@@ -118,7 +118,8 @@ mod tests {
         // No launch counts as less than its estimate, and one without an estimate says nothing.
         measured.took(100, 1);
         measured.took(0, 1 << 40);
-        assert_eq!((measured.work(100), measured.last()), (100, 1 << 40));
+        assert_eq!((measured.work(100), measured.take_longest()), (100, 1 << 40));
+        assert_eq!(measured.take_longest(), 0);
         measured.took(1, u64::MAX);
         assert!(measured.work(u64::MAX) > 1 << 40);
     }
