@@ -51,7 +51,7 @@ impl<'k> Emitter<'k> {
         (low, high): (Value, Value),
         abreast: Abreast,
     ) -> Result {
-        let nodes = self.nodes;
+        let (nodes, gang) = (self.nodes, self.gang.take());
         let (before, inner, behind) = self.parts(around.depth + 1, around.inner.clone());
         let mut starts = self.states.clone();
         starts.push(low);
@@ -96,7 +96,7 @@ impl<'k> Emitter<'k> {
         let together = (self.b.close(), next);
         self.b.open();
         self.locals = alone;
-        self.nodes = nodes;
+        (self.nodes, self.gang) = (nodes, gang);
         self.level(around.depth + 1, inner)?;
         for position in behind {
             self.statement(position, false)?;

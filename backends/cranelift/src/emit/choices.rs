@@ -37,7 +37,7 @@ impl<'k> Emitter<'k> {
         (short, long): (&'k [Node], &'k [Node]),
         (from, to): (Value, Value),
     ) -> Result {
-        let (kernel, nodes, gang) = (self.kernel, self.nodes, self.gang);
+        let (kernel, long_levels, nodes, gang) = (self.kernel, self.long_levels, self.nodes, self.gang);
         let positions: Vec<usize> = (inner.clone())
             .filter(|&position| match &kernel.statements[position].action {
                 Action::Reduce { association: Association::Ragged { least: own, .. }, .. } => {
@@ -68,10 +68,14 @@ impl<'k> Emitter<'k> {
             self.short_trip.extend(positions.iter().map(|&position| (position, side)));
             let bounds = if side { &mut self.fewer_than } else { &mut self.at_least };
             bounds.push((counted, least));
+            if !side && let Some((long, beside)) = long_levels.at_least(counted, least).filter(|_| counted == depth) {
+                (self.kernel, self.long_levels) = (long, beside);
+            }
             self.b.open();
             self.nodes = nodes;
             self.gang = self.nest.gang_of(kernel.levels.len(), nodes).or(gang.filter(|gang| gang.level < depth));
             self.level(depth, inner.clone())?;
+            (self.kernel, self.long_levels) = (kernel, long_levels);
             self.fewer_than.truncate(known);
             self.at_least.truncate(known_least);
             let mut values = std::mem::take(&mut self.states);

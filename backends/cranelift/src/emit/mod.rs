@@ -46,7 +46,7 @@ use std::{
 use fusebox_backend::BackendError;
 use fusebox_ir::{
     Action, DimIndex, Kernel, KernelArrayId, KernelExtent, LocalId, ScalarOp, Statement,
-    analysis::kernels::{ByRow, by_row, used},
+    analysis::kernels::{ByRow, LongLevels, by_row, used},
     bug,
 };
 
@@ -120,6 +120,8 @@ pub enum Val {
 /// Emits one part of a kernel.
 pub struct Emitter<'k> {
     kernel: &'k Kernel,
+    /// What the kernel is where levels are long.
+    long_levels: &'k LongLevels,
     part: Part,
     b: Builder,
     /// What is carried out.
@@ -212,8 +214,10 @@ pub fn emit(
     let spare = b.scratch(128) + 64;
     let locals = kernel.sizes.iter().enumerate().map(|(i, size)| (size.id, Val::Uniform(b.argument(i)))).collect();
     let arrays = (0..kernel.arrays.len()).map(|i| b.argument(kernel.sizes.len() + i)).collect();
+    let long_levels = &LongLevels::of(kernel);
     let mut emitter = Emitter {
         kernel,
+        long_levels,
         part,
         b,
         nest,

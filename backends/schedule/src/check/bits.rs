@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fusebox_ir::{
     Action, Association, Kernel, ScatterOrder, Statement,
-    analysis::kernels::{accumulators, in_ranges_apart_from},
+    analysis::kernels::{LongLevels, accumulators, in_ranges_apart_from},
     association::{BLOCK, TILE},
 };
 
@@ -21,7 +21,8 @@ use crate::{
 
 /// What is wrong with one place, on a processor.
 pub(super) fn faults(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>, cpu: &Cpu) -> Vec<String> {
-    let mut check = Check { kernel, nest, leaf, faults: Vec::new() };
+    let long = long(kernel, leaf);
+    let mut check = Check { kernel: long.as_ref().unwrap_or(kernel), of_any_length: kernel, nest, leaf, faults: Vec::new() };
     check.order_of_levels(true);
     check.order_of_pieces();
     check.threads();
@@ -41,7 +42,7 @@ pub(super) fn faults_of_threads(
     leaf: &Leaf<'_>,
     (shared, tiled): (usize, bool),
 ) -> Vec<String> {
-    let mut check = Check { kernel, nest, leaf, faults: Vec::new() };
+    let mut check = Check { kernel, of_any_length: kernel, nest, leaf, faults: Vec::new() };
     if !tiled {
         check.order_of_levels(false);
     }
@@ -64,8 +65,21 @@ pub(super) fn faults_of_threads(
     check.faults
 }
 
+/// What the kernel is by what the choices around say of levels that are long, where they say something of its reduces.
+fn long(kernel: &Kernel, leaf: &Leaf<'_>) -> Option<Kernel> {
+    let (mut long, mut beside) = (None, LongLevels::of(kernel));
+    for &(level, least, short, _) in &leaf.choices {
+        if !short && let Some((own, others)) = beside.at_least(level as usize, least) {
+            (long, beside) = (Some(own.clone()), others.clone());
+        }
+    }
+    long
+}
+
 pub(super) struct Check<'c> {
+    /// As it is by the choices around.
     pub(super) kernel: &'c Kernel,
+    pub(super) of_any_length: &'c Kernel,
     pub(super) nest: &'c Nest,
     pub(super) leaf: &'c Leaf<'c>,
     faults: Vec<String>,

@@ -23,8 +23,10 @@ impl<'c> Check<'c> {
     /// right before its loops, and one whose steps are known before all others outside of all loops.
     pub(super) fn choices(&mut self, first: usize) {
         for level in 0..self.kernel.levels.len() {
-            let asked = Self::thresholds(level, self.direct(level).map(|(_, statement)| statement));
-            let may_ask = Self::thresholds(level, self.kernel.statements.iter());
+            let kernel = self.of_any_length;
+            let here = self.leaf.statements.iter().filter_map(|&position| kernel.statements.get(position));
+            let asked = Self::thresholds(level, here);
+            let may_ask = Self::thresholds(level, kernel.statements.iter());
             let made: Vec<_> = self.leaf.choices.iter().filter(|choice| choice.0 as usize == level).copied().collect();
             for &least in asked.iter().filter(|_| level >= first) {
                 if !made.iter().any(|choice| choice.1 == least) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fusebox_ir::Kernel;
+use fusebox_ir::{Kernel, analysis::kernels::LongLevels};
 
 use crate::{
     choose::{Preferences, at_once::AtOnce, together::Together},
@@ -22,6 +22,8 @@ pub(super) struct Trip {
     pub(super) many: bool,
     /// Where it has fewer steps than so many it runs as a row, and here it has more.
     pub(super) no_row: Option<u32>,
+    /// It has so many steps at least.
+    pub(super) least: u32,
 }
 
 /// The panels of a nest.
@@ -49,6 +51,8 @@ impl Panels {
 /// Makes the nest of a kernel.
 pub(super) struct Builder<'k> {
     pub(super) kernel: &'k Kernel,
+    /// What the kernel is where levels are long.
+    pub(super) long_levels: &'k LongLevels,
     pub(super) machine: Room<'k>,
     pub(super) preferences: Preferences,
     /// Steps of a level that run all at once.

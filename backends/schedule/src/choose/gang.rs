@@ -39,6 +39,14 @@ pub(super) fn lanes_of(kernel: &Kernel, cpu: &Cpu, level: usize, tally: &Tally) 
     lanes
 }
 
+/// Gangs along a level, if they gain.
+pub(super) fn gang_along(kernel: &Kernel, cpu: &Cpu, level: usize) -> Option<Gang> {
+    let tally = Tally::of(kernel, cpu, level);
+    let lanes = lanes_of(kernel, cpu, level, &tally);
+    let gains = lanes >= 2 && tally.score() > 0 && may_be_lanes(kernel, level, lanes).is_ok();
+    gains.then_some(Gang { level, lanes, masked: false })
+}
+
 /// The level across lanes: that of scans in tiles, or the one that gains most, or none where scalar code is better.
 pub(super) fn gang(kernel: &Kernel, cpu: &Cpu, choices: &mut Vec<Choice>) -> Option<Gang> {
     if let Some((level, lanes)) = gang_of_tiles(kernel)

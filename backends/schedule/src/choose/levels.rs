@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fusebox_ir::{
     Action, Association, Kernel, ScatterOrder,
-    analysis::kernels::{accumulators, in_ranges_apart_from, trip_count},
+    analysis::kernels::{LongLevels, accumulators, in_ranges_apart_from, trip_count},
     association::{BLOCK, TILE},
 };
 
@@ -14,7 +14,7 @@ use super::{
     builder::{Builder, Room, Trip},
     chains, copies,
     gain::Tally,
-    gang::{gang, lanes_of},
+    gang::{gang, gang_along},
     partitions,
     rows::{MOST_STATEMENTS, Row, rows},
     runs,
@@ -72,7 +72,7 @@ fn narrow(kernel: &Kernel, gang: Gang) -> Option<Gang> {
 
 impl<'k> Builder<'k> {
     pub(super) fn on_cpu(
-        kernel: &'k Kernel,
+        (kernel, long_levels): (&'k Kernel, &'k LongLevels),
         cpu: &'k Cpu,
         preferences: Preferences,
         choices: &mut Vec<Choice>,
@@ -95,6 +95,7 @@ impl<'k> Builder<'k> {
         }
         Self {
             kernel,
+            long_levels,
             machine: Room::Cores(cpu, gang),
             preferences,
             at_once,
@@ -166,11 +167,7 @@ impl<'k> Builder<'k> {
             return Some((gang, None, gang.lanes));
         }
         let outer = (0..gang.level).rev().filter_map(|level| {
-            let tally = Tally::of(self.kernel, cpu, level);
-            let lanes = lanes_of(self.kernel, cpu, level, &tally);
-            let gang = Gang { level, lanes, masked: false };
-            let fits = lanes >= 2 && tally.score() > 0 && may_be_lanes(self.kernel, level, lanes).is_ok();
-            fits.then_some((tally, gang))
+            gang_along(self.kernel, cpu, level).map(|gang| (Tally::of(self.kernel, cpu, level), gang))
         });
         let Some((tally, outer)) = outer.max_by_key(|(tally, gang)| (tally.score(), gang.level)) else {
             return narrow(self.kernel, gang).map(|narrow| (gang, Some(narrow), gang.lanes));
@@ -280,8 +277,8 @@ impl<'k> Builder<'k> {
             let long = short.clone();
             short.below = Some(short.below.unwrap_or(i64::MAX).min(least.into()));
             let then = self.level(level, axis, &short);
-            let otherwise = self.level(level, axis, &long);
-            let (then, otherwise) = (self.with_rest(then), self.with_rest(otherwise));
+            let then = self.with_rest(then);
+            let otherwise = self.long_level(level, axis, &Trip { least, ..long });
             return vec![Node::Choose { level: level as u32, fewer_than: least, then, otherwise }];
         }
         if let Some(rows) = self.rows_of_points(level) {
@@ -323,6 +320,33 @@ impl<'k> Builder<'k> {
         }
         if let Some(Node::Loop(outermost)) = nodes.first_mut() {
             outermost.pack = self.packed_before(level);
+        }
+        nodes
+    }
+
+    /// The loops of a level where it has as many steps as its ragged reduces ask for: these are interleaved there, and steps may be lanes.
+    fn long_level(&mut self, level: usize, axis: Axis, trip: &Trip) -> Vec<Node> {
+        let (kernel, long_levels) = (self.kernel, self.long_levels);
+        let gang = if let Room::Cores(cpu, None) = self.machine
+            && self.preferences.gang.is_none()
+            && let Some((long, beside)) = long_levels.at_least(level, trip.least)
+        {
+            let gang = gang_along(long, cpu, level);
+            if gang.is_some() {
+                (self.kernel, self.long_levels) = (long, beside);
+            }
+            gang
+        } else {
+            None
+        };
+        if gang.is_some() {
+            self.machine.set_gang(gang);
+        }
+        let nodes = self.level(level, axis, trip);
+        let nodes = self.with_rest(nodes);
+        if gang.is_some() {
+            self.machine.set_gang(None);
+            (self.kernel, self.long_levels) = (kernel, long_levels);
         }
         nodes
     }

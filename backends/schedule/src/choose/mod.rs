@@ -25,7 +25,7 @@ mod version;
 
 use fusebox_ir::{
     Kernel,
-    analysis::kernels::{scans_outermost, totals_only},
+    analysis::kernels::{LongLevels, scans_outermost, totals_only},
 };
 
 use crate::{
@@ -230,7 +230,8 @@ fn unroll(kernel: &Kernel, preferences: Preferences, nest: &mut Nest, choices: &
 fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mut Vec<Choice>) -> Nest {
     match &target.machine {
         Machine::Cpu(cpu) => {
-            let nest = Builder::on_cpu(kernel, cpu, preferences, choices).build();
+            let long_levels = LongLevels::of(kernel);
+            let nest = Builder::on_cpu((kernel, &long_levels), cpu, preferences, choices).build();
             choices.extend(jam::choices(&nest, kernel));
             choices.extend(interchange::choice(&nest, kernel));
             choices.extend(few::choice(&nest, kernel));

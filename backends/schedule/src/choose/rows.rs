@@ -300,7 +300,7 @@ impl Builder<'_> {
             let body = self.body(level);
             vec![Node::Loop(Loop::new(axis, By::Serial, body))]
         } else {
-            let known = trip_count(&self.kernel.levels[level]).unwrap_or(0).max(self.least.into());
+            let known = trip_count(&self.kernel.levels[level]).unwrap_or(0).max(self.least.max(trip.least).into());
             vec![Node::Loop(row.along(axis, known.max(least.unwrap_or(0).into())))]
         };
         let long = Trip { no_row: Some(row.fewer_than), ..trip.clone() };

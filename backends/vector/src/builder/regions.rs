@@ -1,6 +1,6 @@
 //! Regions, and the loops and branches that are made of them.
 
-use fusebox_ir::ElementType;
+use fusebox_ir::{Constant, ElementType};
 
 use super::Builder;
 use crate::{If, Loop, Op, Region, Value, While};
@@ -8,6 +8,7 @@ use crate::{If, Loop, Op, Region, Value, While};
 /// A counted loop whose body is open.
 #[derive(Debug)]
 pub struct OpenLoop {
+    turns: Turns,
     from: Value,
     to: Value,
     step: i64,
@@ -16,6 +17,17 @@ pub struct OpenLoop {
     starts: Vec<Value>,
     /// The carried values inside.
     pub carried: Vec<Value>,
+}
+
+/// What is known of how many turns a counted loop makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turns {
+    /// None: the body is dropped.
+    None,
+    /// One: the body stands where the loop would.
+    One,
+    /// Any number.
+    Any,
 }
 
 /// A loop whose header or body is open.
@@ -56,18 +68,38 @@ impl Builder {
             .collect()
     }
 
-    /// Opens the body of a counted loop: its index, and the carried values.
+    /// Opens the body of a counted loop: its index, and the carried values. If it is known to make one turn, it is no loop, and its index is a number.
     pub fn begin_loop(&mut self, from: Value, to: Value, step: i64, starts: &[Value]) -> OpenLoop {
+        let turns = self.turns(from, to, step);
+        let starts = starts.to_vec();
+        if turns == Turns::One {
+            return OpenLoop { turns, from, to, step, index: from, carried: starts.clone(), starts };
+        }
         let index = self.fresh(ElementType::I64, 1);
-        let carried = self.like(starts);
+        let carried = self.like(&starts);
         self.open();
-        OpenLoop { from, to, step, index, starts: starts.to_vec(), carried }
+        OpenLoop { turns, from, to, step, index, starts, carried }
+    }
+
+    fn turns(&self, from: Value, to: Value, step: i64) -> Turns {
+        let number = |value: Value| self.constant_of(value).and_then(Constant::as_i64);
+        match (number(from), number(to)) {
+            (Some(from), Some(to)) if from >= to => Turns::None,
+            (Some(from), Some(to)) if from.checked_add(step).is_none_or(|next| next >= to) => Turns::One,
+            _ => Turns::Any,
+        }
     }
 
     /// Closes a counted loop; gives the last carried values.
     pub fn end_loop(&mut self, open: OpenLoop, next: Vec<Value>) -> Vec<Value> {
+        let OpenLoop { turns, from, to, step, index, starts, carried } = open;
+        if turns == Turns::One {
+            return next;
+        }
         let body = self.close();
-        let OpenLoop { from, to, step, index, starts, carried } = open;
+        if turns == Turns::None {
+            return starts;
+        }
         let results = self.like(&carried);
         self.push(&results, Op::Loop(Box::new(Loop { from, to, step, index, starts, carried, body, next })));
         results

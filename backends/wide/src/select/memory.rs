@@ -144,7 +144,13 @@ impl Select<'_> {
         if bytes < 4 || !self.features.avx512 {
             return self.gather_by_lanes(ty, base, index);
         }
-        let code = if bytes == 4 { C::EVEX_Vpgatherqd_ymm_k1_vm64z } else { C::EVEX_Vpgatherqq_zmm_k1_vm64z };
+        // Half as many positions take half as long.
+        let code = match (bytes, ty.lanes) {
+            (4, ..=4) => C::EVEX_Vpgatherqd_xmm_k1_vm64y,
+            (4, _) => C::EVEX_Vpgatherqd_ymm_k1_vm64z,
+            (_, ..=4) => C::EVEX_Vpgatherqq_ymm_k1_vm64y,
+            _ => C::EVEX_Vpgatherqq_zmm_k1_vm64z,
+        };
         let mut groups = Vec::new();
         for &index in index {
             // Lanes beyond the last have no position.

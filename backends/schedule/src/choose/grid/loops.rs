@@ -1,6 +1,10 @@
 //! The loops that say what a grid is.
 
-use fusebox_ir::{Kernel, analysis::kernels::trip_count, association::BLOCK};
+use fusebox_ir::{
+    Kernel,
+    analysis::kernels::{LongLevels, trip_count},
+    association::BLOCK,
+};
 
 use super::super::{
     Preferences,
@@ -13,8 +17,10 @@ use crate::{
 
 /// The loops that say what a grid is.
 pub(super) fn loops(kernel: &Kernel, grid: Grid) -> Nest {
+    let long_levels = &LongLevels::default();
     let mut builder = Builder {
         kernel,
+        long_levels,
         machine: Room::Thread,
         preferences: Preferences::default(),
         at_once: None,

@@ -5,6 +5,7 @@ mod by_row;
 mod cheap;
 mod depths;
 mod lanes;
+mod long_levels;
 mod of_lengths;
 mod one_row;
 mod partitions;
@@ -22,6 +23,7 @@ pub use self::{
     cheap::is_cheap,
     depths::{depths, trip_count},
     lanes::{AcrossLanes, Lanes},
+    long_levels::LongLevels,
     of_lengths::of_lengths,
     one_row::one_row,
     partitions::{NotPartitioned, Record, in_partitions},
