@@ -356,7 +356,8 @@ fn carried_values_are_alike() {
     ];
     for change in changes {
         let mut function = function(|m| {
-            let steps = m.b.begin_loop(m.zero, m.zero, 1, &[m.x]);
+            let end = m.b.parameter(1);
+            let steps = m.b.begin_loop(m.zero, end, 1, &[m.x]);
             m.b.end_loop(steps, vec![m.y]);
         });
         assert_eq!(rules(&function, 1), []);
@@ -462,11 +463,36 @@ fn positions_are_inside() {
     assert_eq!([2, 3].map(parameter), [vec![], vec![Rule::Positions]]);
     let step = |step| {
         broken(|m| {
-            let steps = m.b.begin_loop(m.zero, m.zero, step, &[]);
+            let end = m.b.parameter(1);
+            let steps = m.b.begin_loop(m.zero, end, step, &[]);
             m.b.end_loop(steps, Vec::new());
         })
     };
     assert_eq!([1, 0, -1].map(step), [vec![], vec![Rule::Positions], vec![Rule::Positions]]);
+}
+
+#[test]
+fn loops_of_one_turn_are_no_loops() {
+    for (from, to, step, turns) in
+        [(0, 0, 1, 0), (3, 2, 1, 0), (0, 1, 1, 1), (0, 8, 8, 1), (1, 9, 16, 1), (0, 9, 8, 2), (0, 2, 1, 2)]
+    {
+        let mut index = None;
+        let function = function(|m| {
+            let (from, to) = (m.b.int(from), m.b.int(to));
+            let steps = m.b.begin_loop(from, to, step, &[m.x]);
+            index = m.b.constant_of(steps.index).and_then(fusebox_ir::Constant::as_i64);
+            let next = m.b.unary(Unary::Neg, steps.carried[0]);
+            let results = m.b.end_loop(steps, vec![next]);
+            let expected = [m.x, next];
+            assert!(results.len() == 1 && (turns > 1 || results[0] == expected[turns]), "{turns} turns");
+        });
+        assert_eq!(rules(&function, 1), []);
+        let count = |wanted: fn(&Op) -> bool| function.body.0.iter().filter(|inst| wanted(&inst.op)).count();
+        let (loops, bodies) =
+            (count(|op| matches!(op, Op::Loop(_))), count(|op| matches!(op, Op::Unary(Unary::Neg, _))));
+        assert_eq!((loops, bodies), [(0, 0), (0, 1), (1, 0)][turns.min(2)], "{from}..{to} by {step}");
+        assert_eq!(index, (turns == 1).then_some(from));
+    }
 }
 
 #[test]

@@ -22,7 +22,8 @@ use crate::{
 /// What is wrong with one place, on a processor.
 pub(super) fn faults(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>, cpu: &Cpu) -> Vec<String> {
     let long = long(kernel, leaf);
-    let mut check = Check { kernel: long.as_ref().unwrap_or(kernel), of_any_length: kernel, nest, leaf, faults: Vec::new() };
+    let mut check =
+        Check { kernel: long.as_ref().unwrap_or(kernel), of_any_length: kernel, nest, leaf, faults: Vec::new() };
     check.order_of_levels(true);
     check.order_of_pieces();
     check.threads();

@@ -84,6 +84,8 @@ impl Builder {
     fn turns(&self, from: Value, to: Value, step: i64) -> Turns {
         let number = |value: Value| self.constant_of(value).and_then(Constant::as_i64);
         match (number(from), number(to)) {
+            // The verifier refuses it.
+            _ if step < 1 => Turns::Any,
             (Some(from), Some(to)) if from >= to => Turns::None,
             (Some(from), Some(to)) if from.checked_add(step).is_none_or(|next| next >= to) => Turns::One,
             _ => Turns::Any,
