@@ -22,7 +22,8 @@ impl Emitter<'_> {
         let has = self.states[at + k];
         let some = self.b.constant(Constant::from(true));
         let here = self.b.splat(mask.unwrap_or(some), scan.lanes);
-        let known = self.b.constant_of(has).is_some() || scan.identity.is_some();
+        let always = self.b.constant_of(has).and_then(Constant::as_bool) == Some(true);
+        let known = always || scan.identity.is_some();
         let (after, has) = if known && mask.is_none() {
             (self.combine(&scan.combine, &before, values, scan.swap)?, has)
         } else {
