@@ -203,8 +203,11 @@ impl Emitter<'_> {
         let written = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>()?;
         let extents = self.extents(array)?;
         if let Some(outside) = outside {
-            let bounds = extents.iter().zip(&map.dims).map(|(&extent, dim)| (!self.is_inside(dim)).then_some(extent));
-            let bounds = bounds.collect::<Vec<_>>();
+            let declared = &self.kernel.arrays[array.index()].extents;
+            let inside = |at: usize| {
+                self.is_inside(&map.dims[at]) || self.gang_is_inside(&map.dims[at], written[at], declared[at])
+            };
+            let bounds: Vec<_> = (0..extents.len()).map(|at| (!inside(at)).then_some(extents[at])).collect();
             return self.load_or(array, &written, &bounds, outside);
         }
         if let Some(loaded) = self.load_clamped(array, map, &written, &extents)? {

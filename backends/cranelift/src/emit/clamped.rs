@@ -1,7 +1,8 @@
 //! Loads of gangs at the ends of an array: lanes beyond a boundary are left out of the load, and take the first element or the last.
 
 use fusebox_ir::{
-    Binary, Constant, DimBoundary, DimIndex, ElementType, IndexMap, KernelArrayId, analysis::kernels::is_within,
+    Binary, Constant, DimBoundary, DimIndex, ElementType, IndexMap, KernelArrayId, KernelExtent,
+    analysis::kernels::is_within,
 };
 
 use super::{Emitter, Result, Val};
@@ -66,17 +67,14 @@ impl Emitter<'_> {
             all.push(self.bounded_in(array, map, at, index)?);
         }
         all.push(*last);
-        // Steps of the level are inside themselves: those so far from it are beyond one end alone, and not in a gang that is far from that end.
-        let (before, behind) = self.around;
-        let own = DimIndex { offset: 0, boundary: DimBoundary::None, ..dim.clone() };
-        let within = is_within(kernel, &own, declared.extents[at]);
+        let (may_be_below, may_be_above) = self.may_be_beyond(dim, declared.extents[at]);
         let lanes = (as_wide(element.bytes()), self.lanes);
         let zero = self.b.int(0);
-        let below = (!within || dim.offset + before < 0).then(|| {
+        let below = may_be_below.then(|| {
             let count = self.b.sub(zero, index);
             self.first_lanes(count, lanes)
         });
-        let up_to = (!within || dim.offset > behind).then(|| {
+        let up_to = may_be_above.then(|| {
             let count = self.b.sub(extent, index);
             self.first_lanes(count, lanes)
         });
@@ -94,6 +92,23 @@ impl Emitter<'_> {
             value = self.end_of_clamped(array, &mut all, end, (above, value))?;
         }
         Ok(Some(Val::Gang(value)))
+    }
+
+    /// Whether indices along a dimension may be below the first element of it, or above the last, in a gang of neighbours along it. Steps of the level
+    /// are inside themselves: those so far from it are beyond one end alone, and not in a gang that is far from that end.
+    fn may_be_beyond(&self, dim: &DimIndex, extent: KernelExtent) -> (bool, bool) {
+        let (before, behind) = self.around;
+        let own = DimIndex { offset: 0, boundary: DimBoundary::None, ..dim.clone() };
+        let within = is_within(self.kernel, &own, extent);
+        (!within || dim.offset + before < 0, !within || dim.offset > behind)
+    }
+
+    /// Whether an index is inside of a dimension in all lanes of the gang that is emitted.
+    pub(super) fn gang_is_inside(&self, dim: &DimIndex, index: Val, extent: KernelExtent) -> bool {
+        let Val::Linear(_, stride) = index else { return false };
+        dim.terms.len() == 1
+            && self.b.constant_of(stride).and_then(Constant::as_i64) == Some(1)
+            && self.may_be_beyond(dim, extent) == (false, false)
     }
 
     /// The elements of a gang at an index, in the lanes of a mask and no others.

@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::FunctionBuilder;
-use fusebox_ir::MAX_EXTENT;
+use fusebox_ir::{ElementType, MAX_EXTENT};
 
 use super::{
     frame::{ELEMENTS, FREE, LANES, LIMIT, LIVE, NO_ARRAY, PEAK, PIECE, PIECES, Stop},
@@ -200,6 +200,18 @@ impl<'s> Lower<'s, '_> {
         self.load(self.script.layout.scalar(number))
     }
 
+    /// A scalar, of which no more bytes are loaded than its type has: what a kernel has just stored is otherwise not there before it is in the cache.
+    fn narrow_scalar(&mut self, number: usize, ty: ElementType) -> Clif {
+        let at = (self.script.layout.scalar(number) * 8) as i32;
+        let flags = MemFlagsData::trusted();
+        match ty.bytes() {
+            1 => self.b.ins().uload8(types::I64, flags, self.frame, at),
+            2 => self.b.ins().uload16(types::I64, flags, self.frame, at),
+            4 => self.b.ins().uload32(flags, self.frame, at),
+            _ => self.b.ins().load(types::I64, flags, self.frame, at),
+        }
+    }
+
     fn set_scalar(&mut self, number: usize, bits: Clif) {
         self.store(self.script.layout.scalar(number), bits);
     }
@@ -214,7 +226,7 @@ impl<'s> Lower<'s, '_> {
     fn source(&mut self, source: &Source) -> Clif {
         match *source {
             Source::Bits(bits) => self.number(bits as i64),
-            Source::Slot(Slot::Scalar(scalar, _)) => self.scalar(scalar),
+            Source::Slot(Slot::Scalar(scalar, ty)) => self.narrow_scalar(scalar, ty),
             // Writing a script refuses arrays in the place of scalars.
             Source::Slot(Slot::Array(_)) => self.number(0),
         }
