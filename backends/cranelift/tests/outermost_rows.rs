@@ -100,6 +100,8 @@ fn boundaries_along_few_steps() {
         (F32, "v[-1], v[0], v[1]", "wrap"),
         (I64, "v[-2], v[0], v[5]", "mirror"),
         (F64, "v[-1], v[0], v[1]", "constant(2.0)"),
+        (I64, "v[-2], v[0], v[3]", "function(|i| i * 3)"),
+        (F32, "v[-9], v[0], v[20]", "function(|i| f32(i))"),
     ] {
         let source = format!(
             "fn f(v: [n]{element}) -> {element}, [n]{element} {{
@@ -118,17 +120,21 @@ fn boundaries_along_few_steps() {
 /// Inner levels are rows with boundaries, too, where that is asked for: along both directions of a picture.
 #[test]
 fn boundaries_along_rows_of_a_picture() {
-    let source = "fn f(a: [m, n]f32) -> [m]f32 {
-      let s: [m]f32 = cluster(|| {
-        vertical w: [m, n]f32 = stencil(|u, l, x, r, d| (l - x) * (x - r) + (u - d), a[-1, 0], a[0, -2], a[0, 0], a[0, 1], a[3, 0], a: clamp)
+    for boundary in ["clamp", "constant(0.5)", "function(|i, j| f32(i - 2 * j))"] {
+        let source = format!(
+            "fn f(a: [m, n]f32) -> [m]f32 {{
+      let s: [m]f32 = cluster(|| {{
+        vertical w: [m, n]f32 = stencil(|u, l, x, r, d| (l - x) * (x - r) + (u - d), a[-1, 0], a[0, -2], a[0, 0], a[0, 1], a[3, 0], a: {boundary})
         last s: [m]f32 = fold(|x, y| x + y, 0.0, w)
-        return s })
-      return s }";
-    let mut random = Random(53);
-    let shapes = [[1, 1], [0, 5], [5, 0], [7, 2], [3, 16], [5, 31], [6, 33], [4, 200], [2, 4097]];
-    let inputs: Vec<_> = shapes.iter().map(|shape| vec![random.array(F32, shape)]).collect();
-    let [rows] = every_schedule(source, &inputs, &[ROW])[..] else { panic!("one form") };
-    assert!(rows >= 1);
+        return s }})
+      return s }}"
+        );
+        let mut random = Random(53);
+        let shapes = [[1, 1], [0, 5], [5, 0], [7, 2], [3, 16], [5, 31], [6, 33], [4, 200], [2, 4097]];
+        let inputs: Vec<_> = shapes.iter().map(|shape| vec![random.array(F32, shape)]).collect();
+        let [rows] = every_schedule(&source, &inputs, &[ROW])[..] else { panic!("one form") };
+        assert!(rows >= 1, "{boundary}");
+    }
 }
 
 #[test]

@@ -257,6 +257,22 @@ fn every_schedule_of_rows_has_the_bits_of_the_interpreter() {
     // Sums of floats are in order in short rows; those of integers are the same in gangs.
     assert!(seen[2][1] > 3 && seen[3][0] > 20, "{seen:?}");
     assert!(seen.iter().all(|forms| forms[2] > 3), "{seen:?}");
+    // Long ones are gangs, where these gain.
+    let indexed = "fn f(a: [n]f32, c: [n]i64, o: [m]i64) -> [?]f32 {
+        let k = m - 1
+        let s: [k]f32 = cluster(|| {
+            vertical g: [n]f32 = map(|i, x| a[i] * x, c, a)
+            last s: [k]f32 = fold_seg(|x, y| x + y, 0.5, g, offsets: o)
+            return s })
+        return s }";
+    let inputs = inputs(&[F32], &shapes).into_iter().map(|mut own| {
+        let n = own[0].extents()[0];
+        let index: Vec<i64> = (0..n as i64).map(|i| i * 7919 % n as i64).collect();
+        own.insert(1, Array::new(&[n], &index).unwrap());
+        own
+    });
+    let seen = every_schedule(indexed, &inputs.collect::<Vec<_>>(), &forms);
+    assert!(seen[0] > 3 && seen[1] > 3, "{seen:?}");
 }
 
 /// What all steps of a row read is read once, also where some lanes alone take part; of a row without steps nothing is, wherever it would be.
