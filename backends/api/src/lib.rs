@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod asked;
 pub mod device_memory;
 mod error;
 mod execute;
@@ -18,12 +19,13 @@ use fusebox_ir::{Array, Plan, ProvedPlan};
 use crate::device_memory::Transfers;
 
 pub use crate::{
+    asked::{AtOnce, Extents, Few, Given, Joined, LaneStep, Lanes, Launch, LaunchArray, Sort, Stored},
     error::BackendError,
-    execute::{Extents, Given, Joined, LaneRun, LaneStep, Lanes, Statistics, Stored, Values, execute},
+    execute::{LaneRun, Statistics, Values, execute},
     flight::{Running, start},
     inputs::{Input, check_inputs},
     lock::lock,
-    machine::{AtOnce, Few, Launch, LaunchArray, Machine, Sort},
+    machine::Machine,
     pool::Pool,
     profile::{LaunchTime, is_wanted, profiled, timed, took},
     replay::{Course, Recording, Recordings},

@@ -4,11 +4,10 @@ use fusebox_ir::{
     Constant, ElementType, Plan, Step, ValueId,
     analysis::{RowLoop, RowSequence},
 };
-use smallvec::SmallVec;
 
 use crate::{
     BackendError,
-    execute::{Joined, Lanes},
+    asked::{AtOnce, Few, Lanes, Launch, Sort},
     turns::{RowShape, Turns},
 };
 
@@ -148,50 +147,4 @@ pub trait Machine {
 
     /// Takes back a buffer that nobody uses any more.
     fn release(&self, buffer: Self::Buffer);
-}
-
-/// What lanes gave that ran at once, and the bytes that they had.
-pub type AtOnce<B> = Option<(Vec<Joined<B>>, usize)>;
-
-/// What a launch has one of for each array or size: in place, as most kernels have few.
-pub type Few<T> = SmallVec<[T; 8]>;
-
-/// One run of a kernel.
-#[derive(Debug)]
-pub struct Launch<'a, B> {
-    /// Position in the plan's kernels.
-    pub kernel: usize,
-    /// The kernel's sizes.
-    pub sizes: &'a [i64],
-    /// The kernel's arrays.
-    pub arrays: Few<LaunchArray<'a, B>>,
-}
-
-/// An array of a launch.
-#[derive(Debug)]
-pub enum LaunchArray<'a, B> {
-    /// The kernel only reads it.
-    Read(&'a B),
-    /// The kernel writes or updates it.
-    Write(&'a mut B),
-    /// The kernel only reads it, and writes the array at this position over it: both are in the same memory
-    /// ([`fusebox_ir::KernelArray::in_place_of`]).
-    InPlace(usize),
-}
-
-/// One sort: rows are the innermost dimension.
-#[derive(Debug)]
-pub struct Sort<'a, B> {
-    /// The name of the first result, for errors.
-    pub name: &'a str,
-    /// Element types and arrays of keys. The first key decides; where it is equal the next does.
-    pub keys: Vec<(ElementType, &'a B)>,
-    /// Element types and arrays whose elements move with the keys.
-    pub carry: Vec<(ElementType, &'a B)>,
-    /// The arrays that the results are written to: the keys, then what moves with them.
-    pub results: Vec<&'a mut B>,
-    /// Number of rows.
-    pub rows: usize,
-    /// Elements of a row.
-    pub length: usize,
 }

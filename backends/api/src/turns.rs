@@ -3,7 +3,7 @@
 
 use fusebox_ir::analysis::kernels::RowUse;
 
-use crate::machine::Few;
+use crate::asked::Few;
 
 /// What a machine has to know to say whether it does launches in strips of rows.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ArrayId, Block, Constant, Lambda, Operand, ScalarOperand, Sink};
+use crate::{ArrayId, Block, ClusterMark, Constant, Lambda, Operand, Order, ScalarOperand, Sink, Tap, TapBoundary};
 
 /// What a binding computes.
 ///
@@ -316,86 +316,6 @@ impl PermuteOrder {
     pub(crate) fn is_source(&self) -> bool {
         *self == Self::Source
     }
-}
-
-/// One read of a stencil.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Tap {
-    /// The array.
-    pub array: ArrayId,
-    /// Added to the index, one a dimension.
-    pub offsets: Vec<i64>,
-}
-
-/// What a stencil reads of one array where a tap lies outside.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TapBoundary {
-    /// The array.
-    pub array: ArrayId,
-    /// Its boundary.
-    pub boundary: Boundary,
-}
-
-/// What stands for an element outside of an array.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Boundary {
-    /// The nearest inside, per dimension.
-    Clamp,
-    /// Reflected without repeating the edge, as often as needed, per dimension.
-    Mirror,
-    /// Modulo the extent, per dimension.
-    Wrap,
-    /// A value, where any dimension is outside.
-    Constant(Operand),
-    /// A function of the index outside, where any dimension is.
-    Function(Lambda),
-}
-
-/// How a binding of a cluster is fused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Mark {
-    /// Used later inside, no result.
-    Vertical,
-    /// Both used inside and a result.
-    Diagonal,
-    /// A result only.
-    Horizontal,
-    /// The last of the cluster.
-    Last,
-}
-
-/// The order in which a cluster, or a binding of it, runs over its elements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Order {
-    /// From the first.
-    #[default]
-    Ascending,
-    /// From the last.
-    Descending,
-    /// That in which a `backpermute` (`transform`, `replicate`, `slice`) reads, named by its (first) result.
-    Of(ArrayId),
-}
-
-impl Order {
-    pub(crate) fn is_ascending(&self) -> bool {
-        *self == Self::Ascending
-    }
-}
-
-/// The mark of a binding in a cluster, and its order where directions differ inside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ClusterMark {
-    /// Of all the binding's results.
-    pub mark: Mark,
-    /// Where it differs from the cluster's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order: Option<Order>,
 }
 
 impl ArrayOp {

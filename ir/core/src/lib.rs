@@ -5,6 +5,7 @@ mod array_op;
 pub mod association;
 mod bug;
 mod builder;
+mod cluster_mark;
 mod compare;
 mod element;
 mod error;
@@ -27,6 +28,7 @@ mod rewrite;
 mod scalar;
 mod sink;
 mod splitmix;
+mod taps;
 pub mod term;
 pub mod text;
 mod traverse;
@@ -38,6 +40,7 @@ pub use crate::{
     array_op::*,
     association::{Association, ScatterOrder},
     builder::*,
+    cluster_mark::*,
     compare::{Mismatch, Tolerance, compare},
     element::*,
     error::*,
@@ -53,6 +56,7 @@ pub use crate::{
     scalar::*,
     sink::*,
     splitmix::SplitMix64,
+    taps::*,
     traverse::*,
     validate::*,
     value::*,

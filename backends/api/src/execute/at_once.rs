@@ -7,7 +7,8 @@ use super::{
     state::{Executor, Result},
 };
 use crate::{
-    machine::{Few, Launch, Machine},
+    asked::{Few, Launch},
+    machine::Machine,
     profile,
 };
 

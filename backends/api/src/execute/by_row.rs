@@ -7,10 +7,11 @@ use fusebox_ir::{
 
 use super::{
     buffers::BufferId,
-    state::{Executor, Extents, Result, Value},
+    state::{Executor, Result, Value},
 };
 use crate::{
-    machine::{Few, Machine},
+    asked::{Extents, Few},
+    machine::Machine,
     profile::timed,
     turns::{RowBytes, RowShape, TurnArray, TurnLaunch, Turns},
 };

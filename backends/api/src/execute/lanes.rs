@@ -1,64 +1,17 @@
 //! Lanes that run one at a time: by this executor, or by others of which the machine has one for each of its threads.
 
-use fusebox_ir::{
-    Constant, ElementType, Fault, Operand, Place, Plan, PlanExtent, PlanOperand, RunError, Step, ValueId,
-};
+use fusebox_ir::{Constant, ElementType, Fault, Operand, Place, Plan, PlanExtent, RunError, ValueId};
 use smallvec::SmallVec;
 
 use super::{
     made::{Made, makes},
-    state::{Executor, Result, Statistics, Stored, Value, Values, failed},
+    state::{Executor, Result, Statistics, Value, Values, failed},
 };
-use crate::{BackendError, machine::Machine};
-
-/// What lanes compute, each by itself.
-#[derive(Clone, Copy, Debug)]
-pub struct LaneStep<'p> {
-    /// The number of the lane, in its body.
-    pub(super) lane: ValueId,
-    pub(super) body: &'p [Step],
-    pub(super) given: &'p [PlanOperand],
-}
-
-/// Lanes for a machine that runs several at once.
-#[derive(Debug)]
-pub struct Lanes<'a, B> {
-    /// What they compute.
-    pub step: LaneStep<'a>,
-    /// How many there are.
-    pub count: usize,
-    /// Which values their bodies read from outside.
-    pub outside: Vec<(ValueId, Stored<&'a B>)>,
-}
-
-impl LaneStep<'_> {
-    /// What the number of the lane is called, which names the step.
-    pub fn lane(&self) -> ValueId {
-        self.lane
-    }
-
-    /// How many arrays a lane gives.
-    pub fn given(&self) -> usize {
-        self.given.len()
-    }
-
-    /// The type of the elements of each.
-    pub fn elements(&self, plan: &Plan) -> impl Iterator<Item = ElementType> {
-        self.given.iter().map(|given| match given {
-            Operand::Value(id) => plan.values[id.index()].ty.element,
-            Operand::Constant(constant) => constant.ty(),
-        })
-    }
-}
-
-/// What all lanes give together.
-#[derive(Debug)]
-pub struct Joined<B> {
-    /// The elements of all lanes, in order.
-    pub buffer: B,
-    /// How many.
-    pub elements: usize,
-}
+use crate::{
+    BackendError,
+    asked::{Joined, LaneStep, Lanes, Stored},
+    machine::Machine,
+};
 
 /// Runs lanes one after the other, on a machine of its own.
 pub struct LaneRun<'a, M: Machine> {

@@ -12,7 +12,8 @@ use super::{
 };
 use crate::{
     BackendError,
-    machine::{Few, Launch, LaunchArray, Machine},
+    asked::{Few, Launch, LaunchArray},
+    machine::Machine,
     profile::timed,
 };
 

@@ -6,9 +6,9 @@ use smallvec::SmallVec;
 
 use super::{
     buffers::BufferId,
-    state::{Executor, Extents, Result, Value, failed},
+    state::{Executor, Result, Value, failed},
 };
-use crate::machine::Machine;
+use crate::{asked::Extents, machine::Machine};
 
 impl<M: Machine> Executor<'_, M> {
     /// Makes the value of an `Allocate` step. It takes over the memory of `in_place_of` if it can, and gets new memory otherwise.

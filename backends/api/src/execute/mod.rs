@@ -16,14 +16,17 @@ mod steps;
 mod turns;
 
 pub use self::{
-    lanes::{Joined, LaneRun, LaneStep, Lanes},
-    state::{Extents, Given, Statistics, Stored, Values},
+    lanes::LaneRun,
+    state::{Statistics, Values},
 };
 
 use fusebox_ir::{Constant, Output, Plan, ValueId};
 
 use self::state::{Executor, Result, Value};
-use crate::machine::Machine;
+use crate::{
+    asked::{Given, Stored},
+    machine::Machine,
+};
 
 /// Runs a plan on its inputs and on the sizes that they bind, both checked; hands its results over, in order, and gives what it took.
 ///

@@ -6,11 +6,7 @@ use fusebox_ir::{
 };
 
 use super::state::{Executor, Result, Value};
-use crate::{
-    machine::{Few, Machine},
-    profile,
-    turns::RowShape,
-};
+use crate::{asked::Few, machine::Machine, profile, turns::RowShape};
 
 impl<M: Machine> Executor<'_, M> {
     /// Does the steps of a sequence, if the machine gains by doing its launches in strips; whether they are done. If not, they go on as others

@@ -2,8 +2,8 @@
 
 use fusebox_ir::{Constant, Extent, Fault, MAX_EXTENT, Operand, Output, Place, PlanExtent, PlanOperand, ValueId};
 
-use super::state::{Executor, Extents, Result, Value, failed};
-use crate::machine::Machine;
+use super::state::{Executor, Result, Value, failed};
+use crate::{asked::Extents, machine::Machine};
 
 impl<M: Machine> Executor<'_, M> {
     pub(super) fn scalar(&self, operand: PlanOperand) -> Result<Constant> {

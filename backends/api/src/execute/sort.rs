@@ -6,7 +6,10 @@ use super::{
     buffers::BufferId,
     state::{Executor, Result, Value},
 };
-use crate::machine::{Few, Machine, Sort};
+use crate::{
+    asked::{Few, Sort},
+    machine::Machine,
+};
 
 impl<M: Machine> Executor<'_, M> {
     /// Sorts the rows of arrays into others.

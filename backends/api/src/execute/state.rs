@@ -3,35 +3,9 @@
 use std::cell::Cell;
 
 use fusebox_ir::{Constant, ElementType, Fault, Place, Plan, RunError, ValueId};
-use smallvec::SmallVec;
 
 use super::buffers::{BufferId, Buffers};
-use crate::{BackendError, machine::Machine};
-
-/// The extents of a value. Of few dimensions they need no memory of their own: a call on small arrays takes a microsecond.
-pub type Extents = SmallVec<[i64; 4]>;
-
-/// An input that is handed in: memory, and what it stands for.
-#[derive(Debug)]
-pub struct Stored<B> {
-    /// The memory.
-    pub buffer: B,
-    /// The element type.
-    pub element: ElementType,
-    /// The extents; the buffer may hold more.
-    pub extents: Extents,
-    /// The element of a scalar, where the host knows it.
-    pub scalar: Option<Constant>,
-}
-
-/// The memory of a result that is handed over.
-#[derive(Debug)]
-pub enum Given<'b, B> {
-    /// Nothing else is in it.
-    Own(B),
-    /// Another result is in it too.
-    Shared(&'b B),
-}
+use crate::{BackendError, asked::Extents, machine::Machine};
 
 /// A value: an array in memory; or a scalar that the host knows, or that nobody has written yet.
 #[derive(Debug)]

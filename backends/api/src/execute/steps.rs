@@ -4,11 +4,10 @@ use fusebox_ir::{Operand, PlanOperand, Step, ValueId};
 use smallvec::SmallVec;
 
 use super::{
-    lanes::LaneStep,
     made::{Made, makes},
     state::{Executor, Result, Value},
 };
-use crate::machine::Machine;
+use crate::{asked::LaneStep, machine::Machine};
 
 impl<M: Machine> Executor<'_, M> {
     /// Runs steps in order.

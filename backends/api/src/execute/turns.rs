@@ -8,7 +8,7 @@ use super::{
     state::{Executor, Result, Value},
     steps::Moves,
 };
-use crate::machine::{Few, Machine};
+use crate::{asked::Few, machine::Machine};
 
 impl<M: Machine> Executor<'_, M> {
     /// Does turns of a loop many at once, as long as there are more; whether the loop is over. If not, it goes on as others do, from the state

@@ -14,8 +14,7 @@ pub use self::recordings::{Course, Recordings};
 
 use self::recorder::{Numbered, Recorder};
 use crate::{
-    BackendError, Few, Given, Launch, LaunchArray, Machine, Statistics, Stored, Values,
-    execute::{Extents, execute},
+    BackendError, Extents, Few, Given, Launch, LaunchArray, Machine, Statistics, Stored, Values, execute::execute,
 };
 
 /// What a run asked of its machine, in order.

@@ -4,18 +4,19 @@ mod gang;
 pub mod helpers;
 mod memory;
 pub mod patch;
+mod registers;
 mod scalar;
 
 use cranelift_codegen::ir::{
-    AbiParam, Block, BlockArg, FuncRef, InstBuilder, MemFlagsData, Signature, Type as ClifType, Value as Clif,
-    condcodes::IntCC, types,
+    AbiParam, BlockArg, FuncRef, InstBuilder, MemFlagsData, Signature, Value as Clif, condcodes::IntCC, types,
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::FunctionBuilder;
-use fusebox_ir::{Constant, ElementType, bug};
+use fusebox_ir::{Constant, ElementType};
 
 use crate::vector::{Append, Function, If, Inst, Loop, Op, Region, Type, Value, While};
 use patch::Patches;
+use registers::{Registers, int_vector, registers, scalar_type, vector_type};
 
 /// What the machine has beyond the baseline.
 #[derive(Clone, Copy, Debug)]
@@ -30,17 +31,6 @@ pub struct Features {
 
 /// Bytes of the masks that the error slot takes before operands, and of each operand: 64 lanes of 8 bytes.
 pub const SLOT_STRIDE: i32 = 512;
-
-/// The registers that a value of the vector IR is in.
-#[derive(Clone, Debug)]
-enum Registers {
-    /// A uniform value.
-    One(Clif),
-    /// A gang, in registers of 16 bytes (a short one in the low part of one).
-    Gang(Vec<Clif>),
-    /// A mask with lanes of as many bytes, all ones or zeros.
-    Mask(u32, Vec<Clif>),
-}
 
 /// The signature of every block function: argument table, range, scratch memory, error slot; 0, or the site of a failure plus 1.
 pub fn signature(convention: CallConv) -> Signature {
@@ -132,127 +122,7 @@ struct Lower<'a> {
     streams: bool,
 }
 
-/// The register type of one lane.
-fn scalar_type(element: ElementType) -> ClifType {
-    match element {
-        ElementType::Bool | ElementType::I8 | ElementType::U8 => types::I8,
-        ElementType::I16 | ElementType::U16 | ElementType::F16 => types::I16,
-        ElementType::I32 | ElementType::U32 => types::I32,
-        ElementType::I64 | ElementType::U64 => types::I64,
-        ElementType::F32 => types::F32,
-        ElementType::F64 => types::F64,
-    }
-}
-
-/// The integer vector with lanes of as many bytes.
-fn int_vector(bytes: u32) -> ClifType {
-    match bytes {
-        1 => types::I8X16,
-        2 => types::I16X8,
-        4 => types::I32X4,
-        _ => types::I64X2,
-    }
-}
-
-fn vector_type(element: ElementType) -> ClifType {
-    match element {
-        ElementType::F32 => types::F32X4,
-        ElementType::F64 => types::F64X2,
-        other => int_vector(other.bytes() as u32),
-    }
-}
-
-/// Registers for lanes of as many bytes.
-fn registers(lanes: u32, bytes: u32) -> usize {
-    (lanes * bytes).div_ceil(16) as usize
-}
-
 impl Lower<'_> {
-    fn ty(&self, value: Value) -> Type {
-        self.function.types[value.0 as usize]
-    }
-
-    fn registers_of(&self, value: Value) -> Registers {
-        match &self.values[value.0 as usize] {
-            Some(registers) => registers.clone(),
-            None => bug!(self.function, "{value} is used before it is defined"),
-        }
-    }
-
-    fn set(&mut self, value: Value, registers: Registers) {
-        self.values[value.0 as usize] = Some(registers);
-    }
-
-    /// A uniform value.
-    fn one(&mut self, value: Value) -> Clif {
-        match self.registers_of(value) {
-            Registers::One(one) => one,
-            Registers::Gang(_) | Registers::Mask(..) => bug!(self.function, "{value} should be uniform"),
-        }
-    }
-
-    /// The registers of a gang that is no mask.
-    fn gang(&mut self, value: Value) -> Vec<Clif> {
-        match self.registers_of(value) {
-            Registers::Gang(registers) => registers,
-            Registers::One(_) | Registers::Mask(..) => bug!(self.function, "{value} should be a gang"),
-        }
-    }
-
-    fn reinterpret(&mut self, to: ClifType, value: Clif) -> Clif {
-        if self.b.func.dfg.value_type(value) == to {
-            return value;
-        }
-        let flags = MemFlagsData::new().with_endianness(cranelift_codegen::ir::Endianness::Little);
-        self.b.ins().bitcast(to, flags, value)
-    }
-
-    /// Clif values that hold a value, masks in the common width.
-    fn flat(&mut self, value: Value) -> Vec<Clif> {
-        match self.registers_of(value) {
-            Registers::One(one) => vec![one],
-            Registers::Gang(registers) => registers,
-            Registers::Mask(..) => {
-                let bytes = self.mask_bytes;
-                self.mask(value, bytes)
-            }
-        }
-    }
-
-    fn flat_types(&self, ty: Type) -> Vec<ClifType> {
-        if ty.lanes == 1 {
-            vec![scalar_type(ty.element)]
-        } else if ty.element == ElementType::Bool {
-            vec![int_vector(self.mask_bytes); registers(ty.lanes, self.mask_bytes)]
-        } else {
-            vec![vector_type(ty.element); registers(ty.lanes, ty.element.bytes() as u32)]
-        }
-    }
-
-    fn unflatten(&self, ty: Type, values: Vec<Clif>) -> Registers {
-        if ty.lanes == 1 {
-            Registers::One(values[0])
-        } else if ty.element == ElementType::Bool {
-            Registers::Mask(self.mask_bytes, values)
-        } else {
-            Registers::Gang(values)
-        }
-    }
-
-    fn arguments(&mut self, values: &[Value]) -> Vec<BlockArg> {
-        values.iter().flat_map(|&value| self.flat(value)).map(BlockArg::Value).collect()
-    }
-
-    /// Parameters of `block` for `values`, which are then defined by them.
-    fn parameters(&mut self, block: Block, values: &[Value]) {
-        for &value in values {
-            let ty = self.ty(value);
-            let params = self.flat_types(ty).into_iter().map(|ty| self.b.append_block_param(block, ty)).collect();
-            let registers = self.unflatten(ty, params);
-            self.set(value, registers);
-        }
-    }
-
     fn region(&mut self, region: &Region) {
         for inst in &region.0 {
             self.inst(inst);
