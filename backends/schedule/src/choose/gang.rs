@@ -1,6 +1,9 @@
 //! Which level goes across lanes, in gangs of how many.
 
-use fusebox_ir::{Action, Association, Kernel, analysis::kernels::trip_count};
+use fusebox_ir::{
+    Action, Association, Kernel,
+    analysis::kernels::{LongLevels, trip_count},
+};
 
 use super::{Choice, at_once::AtOnce, gain::Tally, live::live_registers};
 use crate::{
@@ -45,6 +48,30 @@ pub(super) fn gang_along(kernel: &Kernel, cpu: &Cpu, level: usize) -> Option<Gan
     let lanes = lanes_of(kernel, cpu, level, &tally);
     let gains = lanes >= 2 && tally.score() > 0 && may_be_lanes(kernel, level, lanes).is_ok();
     gains.then_some(Gang { level, lanes, masked: false })
+}
+
+/// The kernel where a level has at least so many steps, what is long beside, and gangs along the level there, if they gain.
+pub(super) fn gang_where_long<'l>(
+    (long_levels, cpu): (&'l LongLevels, &Cpu),
+    level: usize,
+    least: u32,
+) -> Option<(&'l Kernel, &'l LongLevels, Gang)> {
+    let (kernel, beside) = long_levels.at_least(level, least)?;
+    Some((kernel, beside, gang_along(kernel, cpu, level)?))
+}
+
+/// Why there are gangs along levels where these are long.
+pub(super) fn long_choices(long_levels: &LongLevels, cpu: &Cpu) -> Vec<Choice> {
+    let choice = |(level, least): (usize, u32)| {
+        let (_, _, gang) = gang_where_long((long_levels, cpu), level, least)?;
+        Some(Choice {
+            about: format!("level {level} of {least} steps or more"),
+            chosen: format!("gangs of {}", gang.lanes),
+            because: "its reduces have as many accumulators there, which stay in registers".to_owned(),
+            instead_of: vec!["single steps: each goes through an accumulator in scratch memory".to_owned()],
+        })
+    };
+    long_levels.thresholds().filter_map(choice).collect()
 }
 
 /// The level across lanes: that of scans in tiles, or the one that gains most, or none where scalar code is better.

@@ -14,7 +14,7 @@ use super::{
     builder::{Builder, Room, Trip},
     chains, copies,
     gain::Tally,
-    gang::{gang, gang_along},
+    gang::{gang, gang_along, gang_where_long, long_choices},
     partitions,
     rows::{MOST_STATEMENTS, Row, rows},
     runs,
@@ -84,6 +84,9 @@ impl<'k> Builder<'k> {
                 Some(Gang { level, lanes, masked: gang_of_tiles(kernel) == Some((level, lanes)) })
             }
         };
+        if gang.is_none() && preferences.gang.is_none() {
+            choices.extend(long_choices(long_levels, cpu));
+        }
         let at_once = gang.filter(|_| preferences.jam.is_none()).and_then(|gang| AtOnce::of(kernel, gang));
         let together = gang.filter(|_| at_once.is_none()).and_then(|gang| Together::of(kernel, cpu, gang, preferences));
         choices.extend(together.map(|together| together.choice()));
@@ -326,27 +329,22 @@ impl<'k> Builder<'k> {
 
     /// The loops of a level where it has as many steps as its ragged reduces ask for: these are interleaved there, and steps may be lanes.
     fn long_level(&mut self, level: usize, axis: Axis, trip: &Trip) -> Vec<Node> {
-        let (kernel, long_levels) = (self.kernel, self.long_levels);
-        let gang = if let Room::Cores(cpu, None) = self.machine
-            && self.preferences.gang.is_none()
-            && let Some((long, beside)) = long_levels.at_least(level, trip.least)
-        {
-            let gang = gang_along(long, cpu, level);
-            if gang.is_some() {
-                (self.kernel, self.long_levels) = (long, beside);
+        let usual = (self.kernel, self.long_levels);
+        let long = match self.machine {
+            Room::Cores(cpu, None) if self.preferences.gang.is_none() => {
+                gang_where_long((self.long_levels, cpu), level, trip.least)
             }
-            gang
-        } else {
-            None
+            _ => None,
         };
-        if gang.is_some() {
-            self.machine.set_gang(gang);
+        if let Some((kernel, beside, gang)) = long {
+            (self.kernel, self.long_levels) = (kernel, beside);
+            self.machine.set_gang(Some(gang));
         }
         let nodes = self.level(level, axis, trip);
         let nodes = self.with_rest(nodes);
-        if gang.is_some() {
+        if long.is_some() {
+            (self.kernel, self.long_levels) = usual;
             self.machine.set_gang(None);
-            (self.kernel, self.long_levels) = (kernel, long_levels);
         }
         nodes
     }

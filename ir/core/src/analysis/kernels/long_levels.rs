@@ -49,6 +49,11 @@ impl LongLevels {
         Self(thresholds.into_iter().map(long).collect())
     }
 
+    /// Each level with ragged reduces, with each of their thresholds.
+    pub fn thresholds(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.0.iter().map(|long| (long.level, long.least))
+    }
+
     /// The kernel where this level has at least so many steps, and what is long beside; none if no ragged reduce asks for that.
     pub fn at_least(&self, level: usize, least: u32) -> Option<(&Kernel, &Self)> {
         let long = self.0.iter().find(|long| (long.level, long.least) == (level, least))?;
