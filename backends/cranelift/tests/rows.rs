@@ -1,9 +1,9 @@
 //! Folds, maps and scans over rows of all lengths beside each other: very short ones, those around gangs, around the thresholds of rows and of
 //! ragged reduces, and around blocks; no rows, empty ones, and one with everything.
 
-use crate::common::{Random, check, every_schedule};
+use crate::common::{Random, check, check_plan, every_schedule, plan};
 use fusebox_ir::{
-    Array, ElementType,
+    Action, Array, Association, ElementType,
     ElementType::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64},
 };
 
@@ -180,6 +180,32 @@ fn rows_that_gather() {
             return s, t, u })
         return s, t, u }";
     check(several, &inputs(&[F32, F64], &shapes()));
+}
+
+/// Reduces along one level that are interleaved from different lengths on, as a plan may have them: each length asks for each of them.
+#[test]
+fn rows_of_several_thresholds() {
+    let source = "fn f(a: [n]f32, b: [n]f64, o: [m]i64) -> [?]f32, [?]f64, [?]f32 {
+        let k = m - 1
+        let s: [k]f32, t: [k]f64, u: [k]f32 = cluster(|| {
+            horizontal g: [n]f32 = generate([n], |i| a[n - 1 - i])
+            vertical h: [n]f64 = generate([n], |i| b[n - 1 - i])
+            horizontal s: [k]f32 = fold_seg(|x, y| x + y, 0.5, g, offsets: o)
+            horizontal t: [k]f64 = fold_seg(|x, y| x * y, 1.5, h, offsets: o)
+            last u: [k]f32 = fold_seg(|x, y| x * y, 1.5, g, offsets: o)
+            return s, t, u })
+        return s, t, u }";
+    let mut plan = plan(source);
+    let mut thresholds = [64, 32, 8].into_iter();
+    for statement in plan.kernels.iter_mut().flat_map(|kernel| &mut kernel.statements) {
+        if let Action::Reduce { association, .. } = &mut statement.action
+            && let Some(least) = thresholds.next()
+        {
+            *association = Association::Ragged { lanes: 4, least };
+        }
+    }
+    assert_eq!(thresholds.next(), None);
+    check_plan(&plan, source, &inputs(&[F32, F64], &shapes()));
 }
 
 /// An index outside is found in a row of any length, and a row without steps reads nothing.

@@ -51,6 +51,7 @@ impl<'k> Emitter<'k> {
         (low, high): (Value, Value),
         abreast: Abreast,
     ) -> Result {
+        // Lanes, if there are any, are those of long levels: no point abreast has them.
         let (nodes, gang) = (self.nodes, self.gang.take());
         let (before, inner, behind) = self.parts(around.depth + 1, around.inner.clone());
         let mut starts = self.states.clone();

@@ -68,7 +68,9 @@ impl<'k> Emitter<'k> {
             self.short_trip.extend(positions.iter().map(|&position| (position, side)));
             let bounds = if side { &mut self.fewer_than } else { &mut self.at_least };
             bounds.push((counted, least));
-            if !side && let Some((long, beside)) = long_levels.at_least(counted, least).filter(|_| counted == depth) {
+            if !side
+                && let Some((long, beside)) = long_levels.at_least(kernel, counted, least).filter(|_| counted == depth)
+            {
                 (self.kernel, self.long_levels) = (long, beside);
             }
             self.b.open();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fusebox_ir::{
     Action, Association, Kernel, ScatterOrder, Statement,
-    analysis::kernels::{LongLevels, accumulators, in_ranges_apart_from},
+    analysis::kernels::{accumulators, in_ranges_apart_from, long_level},
     association::{BLOCK, TILE},
 };
 
@@ -68,13 +68,10 @@ pub(super) fn faults_of_threads(
 
 /// What the kernel is by what the choices around say of levels that are long, where they say something of its reduces.
 fn long(kernel: &Kernel, leaf: &Leaf<'_>) -> Option<Kernel> {
-    let (mut long, mut beside) = (None, LongLevels::of(kernel));
-    for &(level, least, short, _) in &leaf.choices {
-        if !short && let Some((own, others)) = beside.at_least(level as usize, least) {
-            (long, beside) = (Some(own.clone()), others.clone());
-        }
-    }
-    long
+    let long_sides = leaf.choices.iter().filter(|(.., short, _)| !short);
+    long_sides.fold(None, |long, &(level, least, ..)| {
+        long_level(long.as_ref().unwrap_or(kernel), level as usize, least).or(long)
+    })
 }
 
 pub(super) struct Check<'c> {

@@ -52,18 +52,18 @@ pub(super) fn gang_along(kernel: &Kernel, cpu: &Cpu, level: usize) -> Option<Gan
 
 /// The kernel where a level has at least so many steps, what is long beside, and gangs along the level there, if they gain.
 pub(super) fn gang_where_long<'l>(
-    (long_levels, cpu): (&'l LongLevels, &Cpu),
+    (kernel, long_levels, cpu): (&Kernel, &'l LongLevels, &Cpu),
     level: usize,
     least: u32,
 ) -> Option<(&'l Kernel, &'l LongLevels, Gang)> {
-    let (kernel, beside) = long_levels.at_least(level, least)?;
+    let (kernel, beside) = long_levels.at_least(kernel, level, least)?;
     Some((kernel, beside, gang_along(kernel, cpu, level)?))
 }
 
 /// Why there are gangs along levels where these are long.
-pub(super) fn long_choices(long_levels: &LongLevels, cpu: &Cpu) -> Vec<Choice> {
+pub(super) fn long_choices((kernel, long_levels): (&Kernel, &LongLevels), cpu: &Cpu) -> Vec<Choice> {
     let choice = |(level, least): (usize, u32)| {
-        let (_, _, gang) = gang_where_long((long_levels, cpu), level, least)?;
+        let (_, _, gang) = gang_where_long((kernel, long_levels, cpu), level, least)?;
         Some(Choice {
             about: format!("level {level} of {least} steps or more"),
             chosen: format!("gangs of {}", gang.lanes),

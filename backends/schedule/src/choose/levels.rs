@@ -85,7 +85,7 @@ impl<'k> Builder<'k> {
             }
         };
         if gang.is_none() && preferences.gang.is_none() {
-            choices.extend(long_choices(long_levels, cpu));
+            choices.extend(long_choices((kernel, long_levels), cpu));
         }
         let at_once = gang.filter(|_| preferences.jam.is_none()).and_then(|gang| AtOnce::of(kernel, gang));
         let together = gang.filter(|_| at_once.is_none()).and_then(|gang| Together::of(kernel, cpu, gang, preferences));
@@ -332,7 +332,7 @@ impl<'k> Builder<'k> {
         let usual = (self.kernel, self.long_levels);
         let long = match self.machine {
             Room::Cores(cpu, None) if self.preferences.gang.is_none() => {
-                gang_where_long((self.long_levels, cpu), level, trip.least)
+                gang_where_long((self.kernel, self.long_levels, cpu), level, trip.least)
             }
             _ => None,
         };

@@ -1,8 +1,36 @@
 //! What a kernel is where a level is long enough for the lanes of its ragged reduces: these are interleaved there.
 
-use crate::{Action, Association, Kernel};
+use std::{cell::OnceCell, collections::BTreeSet};
 
-/// For each level with ragged reduces, and each of their thresholds, the kernel where the level has as many steps.
+use crate::{Action, Association, Kernel, Statement};
+
+/// From how many steps on a reduce along its innermost level is interleaved, and which level that is.
+fn threshold(statement: &Statement) -> Option<(usize, u32)> {
+    match statement.action {
+        Action::Reduce { to, association: Association::Ragged { least, .. }, .. } if statement.depth == to + 1 => {
+            Some((to as usize, least))
+        }
+        _ => None,
+    }
+}
+
+/// The kernel where a level has at least so many steps; none if no ragged reduce asks for that.
+pub fn long_level(kernel: &Kernel, level: usize, least: u32) -> Option<Kernel> {
+    let asks = |statement: &Statement| threshold(statement) == Some((level, least));
+    kernel.statements.iter().any(asks).then(|| {
+        let mut long = kernel.clone();
+        for statement in long.statements.iter_mut().filter(|statement| asks(statement)) {
+            if let Action::Reduce { association, .. } = &mut statement.action
+                && let Association::Ragged { lanes, .. } = *association
+            {
+                *association = Association::Interleaved { lanes };
+            }
+        }
+        long
+    })
+}
+
+/// The kernels that a kernel is where levels are long, each made when it is asked for: a plan from outside may have any number of thresholds.
 #[derive(Clone, Debug, Default)]
 pub struct LongLevels(Vec<Long>);
 
@@ -10,43 +38,15 @@ pub struct LongLevels(Vec<Long>);
 struct Long {
     level: usize,
     least: u32,
-    kernel: Kernel,
-    /// What is long beside.
-    beside: LongLevels,
+    /// With what is long beside.
+    kernel: OnceCell<(Kernel, LongLevels)>,
 }
 
 impl LongLevels {
     /// Those of a kernel.
     pub fn of(kernel: &Kernel) -> Self {
-        let mut thresholds: Vec<(usize, u32)> = kernel
-            .statements
-            .iter()
-            .filter_map(|statement| match statement.action {
-                Action::Reduce { to, association: Association::Ragged { least, .. }, .. }
-                    if statement.depth == to + 1 =>
-                {
-                    Some((to as usize, least))
-                }
-                _ => None,
-            })
-            .collect();
-        thresholds.sort_unstable();
-        thresholds.dedup();
-        let long = |(level, least)| {
-            let mut kernel = kernel.clone();
-            for statement in &mut kernel.statements {
-                let direct = statement.depth as usize == level + 1;
-                if let Action::Reduce { to, association, .. } = &mut statement.action
-                    && let Association::Ragged { lanes, least: own } = *association
-                    && (direct, *to as usize, own) == (true, level, least)
-                {
-                    *association = Association::Interleaved { lanes };
-                }
-            }
-            let beside = Self::of(&kernel);
-            Long { level, least, kernel, beside }
-        };
-        Self(thresholds.into_iter().map(long).collect())
+        let thresholds: BTreeSet<(usize, u32)> = kernel.statements.iter().filter_map(threshold).collect();
+        Self(thresholds.into_iter().map(|(level, least)| Long { level, least, kernel: OnceCell::new() }).collect())
     }
 
     /// Each level with ragged reduces, with each of their thresholds.
@@ -54,9 +54,15 @@ impl LongLevels {
         self.0.iter().map(|long| (long.level, long.least))
     }
 
-    /// The kernel where this level has at least so many steps, and what is long beside; none if no ragged reduce asks for that.
-    pub fn at_least(&self, level: usize, least: u32) -> Option<(&Kernel, &Self)> {
+    /// Of the kernel that these are of: what it is where this level has at least so many steps, and what is long beside; none if no ragged reduce asks
+    /// for that.
+    pub fn at_least(&self, kernel: &Kernel, level: usize, least: u32) -> Option<(&Kernel, &Self)> {
         let long = self.0.iter().find(|long| (long.level, long.least) == (level, least))?;
-        Some((&long.kernel, &long.beside))
+        let (kernel, beside) = long.kernel.get_or_init(|| {
+            let kernel = long_level(kernel, level, least).unwrap_or_else(|| kernel.clone());
+            let beside = Self::of(&kernel);
+            (kernel, beside)
+        });
+        Some((kernel, beside))
     }
 }

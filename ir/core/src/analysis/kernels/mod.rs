@@ -23,7 +23,7 @@ pub use self::{
     cheap::is_cheap,
     depths::{depths, trip_count},
     lanes::{AcrossLanes, Lanes},
-    long_levels::LongLevels,
+    long_levels::{LongLevels, long_level},
     of_lengths::of_lengths,
     one_row::one_row,
     partitions::{NotPartitioned, Record, in_partitions},
