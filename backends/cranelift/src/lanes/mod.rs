@@ -11,6 +11,7 @@ mod lane;
 mod left;
 mod lower;
 mod memory;
+mod pieces;
 mod script;
 pub(crate) mod scripts;
 mod small;
@@ -27,7 +28,7 @@ use std::{
 use fusebox_backend::{AtOnce, BackendError, Joined, LaneRun, Lanes, Stored, Values, lock};
 use fusebox_ir::{Array, ElementType, Fault, Place, Plan, RunError};
 
-use self::{frame::Stop, kept::Kept, lane::LaneScript, left::Left, memory::LaneMemory};
+use self::{frame::Stop, lane::LaneScript, left::Left, memory::LaneMemory, pieces::Pieces};
 pub(crate) use self::{memory::POOL_BYTES, small::SmallPlan};
 use crate::{Shared, cpu::Cpu};
 
@@ -45,31 +46,13 @@ pub(crate) struct Worker {
     values: Values<Array>,
     /// Memory of lanes.
     memory: LaneMemory,
-    /// For each array that lanes give the bytes of the lanes that were run here.
-    kept: Vec<Kept>,
+    /// What the lanes give that were run here.
+    pieces: Pieces,
 }
 
-/// Lanes one after the other that one worker ran, or one that is left.
-#[derive(Debug)]
-struct Piece {
-    first: usize,
-    worker: usize,
-    /// Where in what the worker kept the bytes are, for each array; none of a lane that is left.
-    bytes: Vec<(usize, usize)>,
-}
-
-impl Piece {
-    /// How many bytes it has of an array.
-    fn length(&self, given: usize) -> usize {
-        let (from, to) = self.bytes[given];
-        to - from
-    }
-}
-
-/// Pieces and failures of all workers.
+/// What the workers say beside what lanes give.
 #[derive(Debug, Default)]
 struct Done {
-    pieces: Vec<Piece>,
     left: Vec<Left>,
     /// The first lane that failed.
     failed: Option<(usize, BackendError)>,
@@ -103,20 +86,18 @@ pub(crate) fn run(cpu: &Cpu<'_>, plan: &Plan, lanes: &Lanes<'_, Array>) -> Resul
     let running = Running { cpu, plan, lanes, done: Mutex::default(), end: AtomicUsize::new(lanes.count) };
     let length = (lanes.count / (threads * PIECES)).max(1);
     let workers = threads.min(lanes.count.div_ceil(length)).max(1);
-    let mut kept: Vec<Worker> = {
+    let mut own: Vec<Worker> = {
         let mut spare = lock(&cpu.shared.lanes);
         let new = || Worker {
             shared: cpu.shared.alone(),
             values: Values::default(),
             memory: LaneMemory::default(),
-            kept: Vec::new(),
+            pieces: Pieces::default(),
         };
         (0..=workers).map(|_| spare.pop().unwrap_or_else(new)).collect()
     };
-    for worker in &mut kept {
-        worker.kept.resize_with(worker.kept.len().max(lanes.step.given()), Kept::default);
-    }
-    let slots: Vec<Mutex<&mut Worker>> = kept.iter_mut().map(Mutex::new).collect();
+    own.iter_mut().for_each(|worker| worker.pieces.begin(lanes.step.given()));
+    let slots: Vec<Mutex<&mut Worker>> = own.iter_mut().map(Mutex::new).collect();
     let next = AtomicUsize::new(0);
     let in_order = || {
         let first = next.fetch_add(length, Ordering::Relaxed);
@@ -125,9 +106,10 @@ pub(crate) fn run(cpu: &Cpu<'_>, plan: &Plan, lanes: &Lanes<'_, Array>) -> Resul
     running.on_threads(&slots[..workers], running.most(), &in_order);
     let result = running.rest(workers, &slots);
     drop(slots);
-    let joined = result.and_then(|done| joined(&running, &kept, done));
-    kept.iter_mut().flat_map(|worker| &mut worker.kept).for_each(Kept::clear);
-    lock(&cpu.shared.lanes).extend(kept);
+    let joined = result.and_then(|peak| joined(&running, &own, peak));
+    own.iter_mut().for_each(|worker| worker.pieces.clear());
+    // The last comes out first: each thread finds what it had, which its caches may still hold.
+    lock(&cpu.shared.lanes).extend(own.into_iter().rev());
     joined.map(Some)
 }
 
@@ -146,22 +128,16 @@ impl Running<'_> {
         next: &(impl Fn() -> Option<Range<usize>> + Sync),
     ) {
         let before = std::mem::take(&mut lock(&self.done).peak);
-        self.cpu.shared.threads.each(slots.len(), |number| self.pieces(number, &mut lock(&slots[number]), most, next));
+        self.cpu.shared.threads.each(slots.len(), |number| self.on_thread(&mut lock(&slots[number]), most, next));
         let mut done = lock(&self.done);
         done.peak = done.peak.max(before);
     }
 
     /// Runs pieces on this thread until there are none.
-    fn pieces(
-        &self,
-        number: usize,
-        worker: &mut Worker,
-        most: Option<usize>,
-        next: &impl Fn() -> Option<Range<usize>>,
-    ) {
+    fn on_thread(&self, worker: &mut Worker, most: Option<usize>, next: &impl Fn() -> Option<Range<usize>>) {
         // Bytes of a large array that a lane asks for.
         let asked = AtomicUsize::new(0);
-        let Worker { shared, values, memory, kept } = worker;
+        let Worker { shared, values, memory, pieces } = worker;
         let pool = &self.cpu.shared.memory;
         let independent = self.cpu.independent.filter(|_| shared.threads.count() > 1);
         let cpu = Cpu { shared, independent, asked: Some(&asked), most, ..*self.cpu };
@@ -171,20 +147,13 @@ impl Running<'_> {
         let mut script = script.and_then(|code| LaneScript::new(code, memory, outside, (most, cleared)));
         let mut general: Option<LaneRun<'_, Cpu<'_>>> = None;
         let mut values = Some(values);
-        // Where what is kept of a lane begins.
-        let mut before: Vec<usize> = Vec::with_capacity(kept.len());
+        let mut left = Vec::new();
         while let Some(lanes) = next() {
-            let mut piece = Piece { first: lanes.start, worker: number, bytes: ends(kept) };
-            let mut pieces = Vec::new();
-            let mut left = Vec::new();
+            let mut first = lanes.start;
             for lane in lanes {
-                before.clear();
-                before.extend(kept.iter().map(Kept::len));
-                let truncate = |kept: &mut [Kept]| {
-                    kept.iter_mut().zip(&before).for_each(|(kept, &length)| kept.truncate(length));
-                };
+                pieces.begin_lane();
                 let keep = |_: &LaneScript<'_>, given: usize, bytes: &[u8]| {
-                    kept[given].extend(bytes, pool);
+                    pieces.extend(given, bytes, pool);
                     Ok(())
                 };
                 if let Some(script) = &mut script {
@@ -194,7 +163,7 @@ impl Running<'_> {
                         Err(Stop::Failed) => {}
                     }
                 }
-                truncate(kept);
+                pieces.take_back_lane();
                 if script.is_some() {
                     self.cpu.shared.lanes_stopped.fetch_add(1, Ordering::Relaxed);
                 }
@@ -206,16 +175,16 @@ impl Running<'_> {
                     }
                     let Some(run) = &mut general else { break };
                     run.lane(lane, |given, buffer, element, count| {
-                        kept[given].extend(&buffer.bytes()[..count * element.bytes()], pool);
+                        pieces.extend(given, &buffer.bytes()[..count * element.bytes()], pool);
                         Ok(())
                     })
                 };
                 if let Err(error) = ran {
-                    truncate(kept);
+                    pieces.take_back_lane();
                     let bytes = asked.swap(0, Ordering::Relaxed);
                     if bytes > 0 {
-                        let rest = Piece { first: lane + 1, worker: number, bytes: ends(kept) };
-                        pieces.push(closed(std::mem::replace(&mut piece, rest), kept));
+                        pieces.end(first);
+                        first = lane + 1;
                         left.push(Left { lane, asked: bytes });
                         continue;
                     }
@@ -224,10 +193,7 @@ impl Running<'_> {
                     break;
                 }
             }
-            pieces.push(closed(piece, kept));
-            let mut done = lock(&self.done);
-            done.pieces.extend(pieces);
-            done.left.extend(left);
+            pieces.end(first);
         }
         let mut peak = 0;
         if let Some(script) = script {
@@ -238,11 +204,14 @@ impl Running<'_> {
             peak += run.peak_bytes();
             run.end();
         }
-        lock(&self.done).peak += peak;
+        let mut done = lock(&self.done);
+        done.peak += peak;
+        done.left.extend(left);
     }
 
-    /// Runs the lanes that are left, those that may on a thread each, then the others one after the other on all threads; everything in order.
-    fn rest(&self, number: usize, slots: &[Mutex<&mut Worker>]) -> Result<Done, BackendError> {
+    /// Runs the lanes that are left, those that may on a thread each, then the others one after the other on all threads; gives the most bytes that
+    /// there were at one time.
+    fn rest(&self, number: usize, slots: &[Mutex<&mut Worker>]) -> Result<usize, BackendError> {
         let left = std::mem::take(&mut lock(&self.done).left);
         let (apart, left) = left::apart(left, self.cpu.shared.threads.count());
         if !apart.is_empty() {
@@ -259,29 +228,25 @@ impl Running<'_> {
         let end = self.end.load(Ordering::Acquire);
         if let Some(slot) = slots.get(number).filter(|_| !left.is_empty()) {
             let mut worker = lock(slot);
-            let Worker { values, kept, .. } = &mut **worker;
+            let Worker { values, pieces, .. } = &mut **worker;
             let mut run = self.begun(self.cpu, values);
             for &lane in left.iter().filter(|&&lane| lane < end) {
-                let piece = Piece { first: lane, worker: number, bytes: ends(kept) };
                 let ran = run.lane(lane, |given, buffer, element, count| {
-                    kept[given].extend(&buffer.bytes()[..count * element.bytes()], &self.cpu.shared.memory);
+                    pieces.extend(given, &buffer.bytes()[..count * element.bytes()], &self.cpu.shared.memory);
                     Ok(())
                 });
                 if let Err(error) = ran {
                     done.fails(lane, error);
                     break;
                 }
-                done.pieces.push(closed(piece, kept));
+                pieces.end(lane);
             }
             done.peak = done.peak.max(run.peak_bytes());
             run.end();
         }
         match done.failed.take() {
             Some((_, error)) => Err(error),
-            None => {
-                done.pieces.sort_unstable_by_key(|piece| piece.first);
-                Ok(done)
-            }
+            None => Ok(done.peak),
         }
     }
 
@@ -296,51 +261,40 @@ impl Running<'_> {
     }
 }
 
-/// Where what is kept from now on begins.
-fn ends(kept: &[Kept]) -> Vec<(usize, usize)> {
-    kept.iter().map(|kept| (kept.len(), kept.len())).collect()
-}
-
-/// A piece that ends here.
-fn closed(mut piece: Piece, kept: &[Kept]) -> Piece {
-    piece.bytes.iter_mut().zip(kept).for_each(|((_, end), kept)| *end = kept.len());
-    piece
-}
-
 /// What all lanes give, in order, and the bytes that there were at one time.
-fn joined(running: &Running<'_>, workers: &[Worker], done: Done) -> Result<(Vec<Joined<Array>>, usize), BackendError> {
-    let mut peak = done.peak;
+fn joined(
+    running: &Running<'_>,
+    workers: &[Worker],
+    mut peak: usize,
+) -> Result<(Vec<Joined<Array>>, usize), BackendError> {
+    let workers: Vec<&Pieces> = workers.iter().map(|worker| &worker.pieces).collect();
+    let pieces = workers
+        .iter()
+        .flat_map(|pieces| pieces.first().iter().enumerate().map(|(piece, &first)| (first, piece, *pieces)));
+    let mut in_order: Vec<_> = pieces.collect();
+    in_order.sort_unstable_by_key(|&(first, ..)| first);
     let mut all = Vec::new();
     for (given, element) in running.lanes.step.elements(running.plan).enumerate() {
-        let bytes: usize = done.pieces.iter().map(|piece| piece.length(given)).sum();
+        let bytes: usize = workers.iter().map(|pieces| pieces.len(given)).sum();
         let elements = bytes / element.bytes();
         let array = running.cpu.shared.memory.take(element, &[elements]);
-        let lacks = workers.iter().any(|worker| worker.kept[given].lacks());
+        let lacks = workers.iter().any(|pieces| pieces.lacks(given));
         let Some(mut array) = array.filter(|_| !lacks) else {
             return Err(too_large(running.plan, element, elements));
         };
-        let kept: Vec<&Kept> = workers.iter().map(|worker| &worker.kept[given]).collect();
-        let put = |piece: &Piece, mut own: &mut [u8]| {
-            let (from, to) = piece.bytes[given];
-            for bytes in kept[piece.worker].bytes(from..to) {
-                let (now, more) = own.split_at_mut(bytes.len());
-                now.copy_from_slice(bytes);
-                own = more;
-            }
-        };
         let mut rest = array.bytes_mut();
-        let parts = done.pieces.iter().map(|piece| {
-            let (own, more) = std::mem::take(&mut rest).split_at_mut(piece.length(given));
+        let parts = in_order.iter().map(|&(_, piece, pieces)| {
+            let (own, more) = std::mem::take(&mut rest).split_at_mut(pieces.length(piece, given));
             rest = more;
-            (piece, own)
+            (piece, pieces, own)
         });
         if bytes < TOGETHER_FROM {
-            parts.for_each(|(piece, own)| put(piece, own));
+            parts.for_each(|(piece, pieces, own)| pieces.copy(piece, given, own));
         } else {
-            let parts: Vec<_> = parts.map(|(piece, own)| (piece, Mutex::new(own))).collect();
+            let parts: Vec<_> = parts.map(|(piece, pieces, own)| (piece, pieces, Mutex::new(own))).collect();
             running.cpu.shared.threads.each(parts.len(), |number| {
-                let (piece, own) = &parts[number];
-                put(piece, &mut lock(own));
+                let (piece, pieces, own) = &parts[number];
+                pieces.copy(*piece, given, &mut lock(own));
             });
         }
         peak += bytes;
