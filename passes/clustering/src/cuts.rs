@@ -37,6 +37,43 @@ pub(crate) fn of<'p>(
     found
 }
 
+/// Cuts for pairs of nodes that are no cluster by themselves, and for these together with all who use what is then written: where a model asked for
+/// one cluster that is none, it would else ask for each of these in turn.
+pub(crate) fn of_pairs<'p>(problem: &'p Problem<'p>, fitter: &mut Fitter<'p>, judge: &mut Judge<'_>) -> Vec<Cut> {
+    let mut found = Vec::new();
+    let open = |index: usize| problem.pairs[index].refused.is_none();
+    for index in (0..problem.pairs.len()).filter(|&index| open(index)) {
+        let pair = &problem.pairs[index];
+        let first = BTreeSet::from([index]);
+        let own = [pair.a.min(pair.b), pair.a.max(pair.b)];
+        if (Cuts { problem, fitter: &mut *fitter }).judged(&own, &first, judge).is_ok() {
+            continue;
+        }
+        let mut nodes = BTreeSet::from(own);
+        let alone = together(problem, fitter, &nodes, &first, judge);
+        let written = alone.iter().flat_map(|cut| &cut.written);
+        nodes.extend(written.flat_map(|&(node, output)| problem.readers(node, output)).map(|pair| pair.b));
+        let inside = |index: usize| nodes.contains(&problem.pairs[index].a) && nodes.contains(&problem.pairs[index].b);
+        let first = (0..problem.pairs.len()).filter(|&index| open(index) && inside(index)).collect();
+        found.extend(alone);
+        found.extend(together(problem, fitter, &nodes, &first, judge));
+    }
+    found
+}
+
+/// A cut for nodes, were they the only ones that are together; none if they fit.
+fn together<'p>(
+    problem: &'p Problem<'p>,
+    fitter: &mut Fitter<'p>,
+    nodes: &BTreeSet<usize>,
+    first: &BTreeSet<usize>,
+    judge: &mut Judge<'_>,
+) -> Option<Cut> {
+    let mut partition = Partition::apart(problem.graph.nodes.len());
+    partition.merge_all(&Vec::from_iter(nodes.iter().copied()));
+    of(problem, fitter, &partition, first, judge).into_iter().map(|refused| refused.cut).next()
+}
+
 struct Cuts<'f, 'p> {
     problem: &'p Problem<'p>,
     fitter: &'f mut Fitter<'p>,
@@ -81,9 +118,7 @@ impl Cuts<'_, '_> {
     fn is_written(&self, partition: &Partition, node: usize, output: usize) -> bool {
         let problem = self.problem;
         problem.written[node][output]
-            || problem.of_node[node].iter().map(|&index| &problem.pairs[index]).any(|pair| {
-                pair.a == node && pair.outputs.contains(&output) && partition.of(pair.b) != partition.of(node)
-            })
+            || problem.readers(node, output).any(|pair| partition.of(pair.b) != partition.of(node))
     }
 
     fn is_connected(&self, nodes: &[usize], first: &BTreeSet<usize>) -> bool {

@@ -149,6 +149,12 @@ impl<'g> Problem<'g> {
         waits(a, b) || waits(b, a)
     }
 
+    /// The pairs of an output and those that traverse it.
+    pub(crate) fn readers(&self, node: usize, output: usize) -> impl Iterator<Item = &Pair> {
+        let pairs = self.of_node[node].iter().map(|&index| &self.pairs[index]);
+        pairs.filter(move |pair| pair.a == node && pair.outputs.contains(&output))
+    }
+
     /// Whether a node is an operation that a cluster may hold.
     pub(crate) fn is_operation(&self, node: usize) -> bool {
         self.graph.nodes[node].kind != Kind::Outside

@@ -179,6 +179,9 @@ impl<'a> Search<'a> {
                 }
                 return Ok(Found { clusters: solution.partition.several(), first, ..last });
             }
+            if rounds == 0 {
+                new.extend(cuts::of_pairs(problem, &mut self.fitter, judge));
+            }
             rounds += 1;
             let known = cuts.len();
             for cut in new {

@@ -279,6 +279,28 @@ fn a_limit_gives_greedy_clusters_and_says_so() {
 }
 
 #[test]
+fn what_is_learnt_of_one_pair_is_asked_of_all() {
+    // Each expansion counts its elements first: what it reads by element is complete before, where that is stored.
+    let each = |i: usize| {
+        format!(
+            "let p{i}: [n]i64 = map(|x| (x + {i}) & 7, x)
+             let o{i}: [n]i64 = scanl1(|a, b| a + b, p{i})
+             let t{i}: i64, e{i}: [t{i}]i64 = expand(|p| p, |p, k| p * k, p{i})\n"
+        )
+    };
+    let types: String = (0..6).map(|_| ", [n]i64, [?]i64").collect();
+    let steps: String = (0..6).map(each).collect();
+    let results: String = (0..6).map(|i| format!(", o{i}, e{i}")).collect();
+    let source = format!("fn p(x: [n]i64) -> {} {{ {steps} return {} }}", &types[2..], &results[2..]);
+    let program = text::parse(&source).unwrap();
+    let config = Config { max_rounds: 3, ..Config::default() };
+    let (_, report) = cluster(&program, &config).unwrap();
+    let region = &report.regions[0];
+    assert_eq!(region.status, Status::Optimal, "{:?}", region.notes);
+    assert!(region.notes.iter().any(|note| note.contains("counted before they are stored")), "{:?}", region.notes);
+}
+
+#[test]
 fn numbers_that_are_none_and_models_that_are_none_are_errors() {
     let mut model = Model::default();
     let x = model.variable("x", (0.0, 1.0), true, f64::NAN);
