@@ -4,7 +4,7 @@
 use crate::common::{Random, changed, every_schedule, plan};
 use fusebox_ir::{
     Array,
-    ElementType::{self, F32, F64, I8, I64, U8, U16},
+    ElementType::{self, Bool, F32, F64, I8, I64, U8, U16},
 };
 use fusebox_schedule::Preferences;
 
@@ -30,6 +30,10 @@ fn what_few_steps_combine() {
         (I8, "max(x, y)", "-3"),
         (U16, "x ^ y", "1"),
         (U8, "x & y", "255"),
+        (Bool, "x || y", "false"),
+        (Bool, "x & y", "true"),
+        (Bool, "max(x, y)", "false"),
+        (Bool, "x != y", "true"),
     ] {
         let source = format!(
             "fn f(a: [n]{element}) -> {element} {{

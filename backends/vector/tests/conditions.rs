@@ -84,9 +84,12 @@ fn random_conditions_and_choices_keep_their_values() {
             let mut one = |values: &[Known]| values[random.below(values.len())].clone();
             let (condition, x, y) = (one(&conditions), one(&values), one(&values));
             values.push(select(&mut b, &condition, &x, &y));
+            let mut one = |values: &[Known]| values[random.below(values.len())].clone();
+            let (condition, p, q) = (one(&conditions), one(&conditions), one(&conditions));
+            conditions.push(select(&mut b, &condition, &p, &q));
         }
         let function = b.finish("f".to_owned());
-        shorter += usize::from(function.body.0.len() < 5 + 18);
+        shorter += usize::from(function.body.0.len() < 5 + 24);
         for (value, expected) in values.iter().chain(&conditions) {
             for (pair, expected) in pairs().zip(expected) {
                 assert_eq!(
@@ -116,4 +119,23 @@ fn the_lesser_of_a_pair_and_the_greatest_pair_is_the_pair() {
     // Nothing is known of another.
     let other = b.parameter(0);
     assert_ne!(b.select(first, other, greatest), other);
+}
+
+#[test]
+fn an_accumulator_of_conditions_takes_one_more_where_a_mask_holds() {
+    let mut b = Builder::new();
+    let (x, y, zero) = (b.parameter(0), b.parameter(1), b.int(0));
+    let mask = b.binary(Binary::Lt, x, zero);
+    let all = b.binary(Binary::Lt, y, zero);
+    let new = b.binary(Binary::Lt, x, y);
+    for (left, right) in [(all, new), (new, all)] {
+        let either = b.binary(Binary::Or, left, right);
+        b.select(mask, either, all);
+    }
+    // Of another than the accumulator nothing is known.
+    let either = b.binary(Binary::Or, all, new);
+    b.select(mask, either, mask);
+    let function = b.finish("f".to_owned());
+    let selects = function.body.0.iter().filter(|inst| matches!(inst.op, Op::Select(..))).count();
+    assert_eq!(selects, 1, "{function}");
 }

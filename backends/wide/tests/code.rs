@@ -139,6 +139,39 @@ fn conditions_are_counted_under_their_masks() {
     }
 }
 
+/// Whether two integers have a bit in common is one instruction, which makes a mask.
+#[test]
+fn bits_in_common_are_tested_at_once() {
+    for (function, mnemonic) in [(Binary::Eq, Mnemonic::Vptestnmd), (Binary::Ne, Mnemonic::Vptestmd)] {
+        let tested = map(|b, a| {
+            let bits = b.bits(ElementType::I32, a);
+            let three = b.constant(Constant::from(3i32));
+            let low = b.binary(Binary::And, bits, three);
+            let none = b.constant(Constant::from(0i32));
+            let common = b.binary(function, low, none);
+            let zero = zeros(b);
+            b.select(common, a, zero)
+        });
+        assert_eq!(uses(&tested, |code| code.mnemonic() == mnemonic), 1, "{function:?}");
+        assert_eq!(uses(&tested, |code| code.mnemonic() == Mnemonic::Vpandd), 0, "{function:?}");
+    }
+}
+
+/// Lanes that a load under a mask leaves out keep what is there: no choice afterwards. Where the function writes the memory, it is loaded where it was.
+#[test]
+fn what_a_load_leaves_out_is_something_else_already() {
+    for (memory, choices) in [(Memory::Guarded, 0), (Memory::Shared, 1)] {
+        let loaded = map(|b, a| {
+            let zero = zeros(b);
+            let mask = b.binary(Binary::Lt, a, zero);
+            let (x, at) = (b.argument(0), b.parameter(0));
+            let loaded = b.load_masked((ElementType::F32, 16), x, at, (mask, at), memory);
+            b.select(mask, loaded, a)
+        });
+        assert_eq!(uses(&loaded, |code| code.mnemonic() == Mnemonic::Vpblendmd), choices, "{memory:?}");
+    }
+}
+
 /// The square root of a uniform number comes before the loop.
 #[test]
 fn what_a_loop_does_not_change_is_computed_before_it() {

@@ -80,16 +80,28 @@ impl Emitter<'_> {
         });
         let from = below.map(|below| self.b.not(below));
         let inside = self.b.both(from, up_to);
+        // The mask of the load says which lanes have an element of it: what the others have does not count, or is an end.
+        let loaded = self.b.both(self.mask, inside);
         let here = self.gang_inside(array, &all, inside)?;
         let mut value = self.plain(here);
-        if let Some(below) = below {
-            value = self.end_of_clamped(array, &mut all, zero, (below, value))?;
-        }
-        if let Some(up_to) = up_to {
-            let end = self.b.add_int(extent, -1);
-            let end = self.b.binary(Binary::Max, end, zero);
-            let above = self.b.not(up_to);
-            value = self.end_of_clamped(array, &mut all, end, (above, value))?;
+        let first = match below {
+            Some(_) => Some(self.end_of_clamped(array, &mut all, zero)?),
+            None => None,
+        };
+        let last = match up_to {
+            Some(_) => {
+                let end = self.b.add_int(extent, -1);
+                let end = self.b.binary(Binary::Max, end, zero);
+                Some(self.end_of_clamped(array, &mut all, end)?)
+            }
+            None => None,
+        };
+        let ends = match (below, first, last) {
+            (Some(below), Some(first), Some(last)) => Some(self.b.select(below, first, last)),
+            (_, first, last) => first.or(last),
+        };
+        if let (Some(loaded), Some(ends)) = (loaded, ends) {
+            value = self.b.select(loaded, value, ends);
         }
         Ok(Some(Val::Gang(value)))
     }
@@ -124,21 +136,14 @@ impl Emitter<'_> {
         loaded
     }
 
-    /// What was loaded, with the element at an end of the last dimension in these lanes.
-    fn end_of_clamped(
-        &mut self,
-        array: KernelArrayId,
-        index: &mut [Val],
-        end: Value,
-        (lanes, value): (Value, Value),
-    ) -> Result<Value> {
+    /// The element at an end of the last dimension, in all lanes.
+    fn end_of_clamped(&mut self, array: KernelArrayId, index: &mut [Val], end: Value) -> Result<Value> {
         if let Some(last) = index.last_mut() {
             *last = Val::Uniform(end);
         }
         let position = self.position(array, index)?;
         let element = self.load_at(array, position, Memory::Guarded)?;
         let element = self.plain(element);
-        let element = self.b.splat(element, self.lanes);
-        Ok(self.b.select(lanes, element, value))
+        Ok(self.b.splat(element, self.lanes))
     }
 }

@@ -149,7 +149,15 @@ impl Maker {
                 let (x, y) = (Constant::from_i64(own, 1), Constant::from_i64(self.b.element(b), 1));
                 let known = primitive::binary(function, x, y).ok().flatten();
                 known.filter(|_| primitive::is_exact_binary(function))?;
-                self.b.binary(function, a, b)
+                let made = self.b.binary(function, a, b);
+                if function == Binary::And && own.is_integer() && self.random.next().is_multiple_of(2) {
+                    // Whether both have a bit in common.
+                    let zero = self.b.constant(Constant::zero(own));
+                    let compare = if self.random.next().is_multiple_of(2) { Binary::Eq } else { Binary::Ne };
+                    let common = self.b.binary(compare, made, zero);
+                    self.values.push(common);
+                }
+                made
             }
             4 | 5 => {
                 let function = Unary::ALL[self.random.next() as usize % Unary::ALL.len()];
@@ -253,6 +261,15 @@ impl Maker {
                     let (mask, elsewhere) = (self.mask(lanes), self.position());
                     let loaded = self.b.load_masked((element, lanes), base, index, (mask, elsewhere), Memory::Guarded);
                     self.values.push(loaded);
+                    if self.random.next().is_multiple_of(2) {
+                        let other = self.same(loaded);
+                        let over = self.b.select(mask, loaded, other);
+                        self.values.push(over);
+                        // What is loaded has another use, or none.
+                        if self.random.next().is_multiple_of(2) {
+                            self.values.retain(|&value| value != loaded);
+                        }
+                    }
                     return Some(());
                 }
                 let stride = self.b.int((self.random.next() % 3) as i64);

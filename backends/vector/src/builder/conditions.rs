@@ -21,6 +21,8 @@ pub(super) struct Conditions {
     facts: HashMap<Value, [Facts; 2]>,
     /// Of what a conjunction is one.
     both: HashMap<Value, (Value, Value)>,
+    /// Of what a disjunction is one.
+    either: HashMap<Value, (Value, Value)>,
 }
 
 /// The least and the greatest integer of a type.
@@ -58,7 +60,10 @@ impl Conditions {
                 self.both.insert(made, (a, b));
                 self.connect(true, operands, made);
             }
-            Binary::Or | Binary::LogicalOr if ty.element == ElementType::Bool => self.connect(false, operands, made),
+            Binary::Or | Binary::LogicalOr if ty.element == ElementType::Bool => {
+                self.either.insert(made, (a, b));
+                self.connect(false, operands, made);
+            }
             _ => {
                 let (value, number, turned) = match (self.number(a), self.number(b)) {
                     (None, Some(number)) => (a, number, false),
@@ -104,6 +109,14 @@ impl Conditions {
             let &(q, z) = self.both.get(&both)?;
             [(q, z), (z, q)].into_iter().find_map(|(q, z)| opposite(p, q).then_some((p, z)))
         })
+    }
+
+    /// `q`, where a condition is `known or q`.
+    pub(super) fn beside(&self, condition: Value, known: Value) -> Option<Value> {
+        match *self.either.get(&condition)? {
+            (p, q) | (q, p) if p == known => Some(q),
+            _ => None,
+        }
     }
 
     /// What `a` where a condition holds, and else `b`, always is: one of them.

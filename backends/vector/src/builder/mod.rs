@@ -261,6 +261,11 @@ impl Builder {
         if let Some(chosen) = self.conditions.chosen(condition, a, b) {
             return chosen;
         }
+        // An accumulator of conditions, in the lanes that count: one condition more.
+        if let Some(more) = self.conditions.beside(a, b) {
+            let more = self.binary(Binary::And, condition, more);
+            return self.binary(Binary::Or, b, more);
+        }
         let element = self.element(a);
         self.one(element, lanes, Op::Select(condition, a, b))
     }

@@ -91,6 +91,24 @@ pub(super) fn int_compare(element: ElementType) -> Code {
     }
 }
 
+/// `VPTESTM` and `VPTESTNM`: whether integers have a bit in common (`!=`: that is not 0), or none (`==`).
+pub(super) fn common_bits(function: Binary, element: ElementType) -> Option<Code> {
+    if !element.is_integer() {
+        return None;
+    }
+    Some(match (function, element.bytes()) {
+        (Binary::Ne, 1) => EVEX_Vptestmb_kr_k1_zmm_zmmm512,
+        (Binary::Ne, 2) => EVEX_Vptestmw_kr_k1_zmm_zmmm512,
+        (Binary::Ne, 4) => EVEX_Vptestmd_kr_k1_zmm_zmmm512b32,
+        (Binary::Ne, _) => EVEX_Vptestmq_kr_k1_zmm_zmmm512b64,
+        (Binary::Eq, 1) => EVEX_Vptestnmb_kr_k1_zmm_zmmm512,
+        (Binary::Eq, 2) => EVEX_Vptestnmw_kr_k1_zmm_zmmm512,
+        (Binary::Eq, 4) => EVEX_Vptestnmd_kr_k1_zmm_zmmm512b32,
+        (Binary::Eq, _) => EVEX_Vptestnmq_kr_k1_zmm_zmmm512b64,
+        _ => return None,
+    })
+}
+
 /// One instruction for a function of two gangs.
 pub(super) fn binary(function: Binary, element: ElementType) -> Option<Code> {
     use ElementType::{F32, F64};

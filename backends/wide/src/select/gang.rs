@@ -169,6 +169,9 @@ impl Select<'_> {
                 other => other,
             };
         }
+        if let Some(masks) = self.compare_bits(function, a, b)? {
+            return Ok(masks);
+        }
         let (code, predicate) = match element {
             ElementType::F32 => (C::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, codes::float_predicate(function)),
             ElementType::F64 => (C::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae, codes::float_predicate(function)),
@@ -185,6 +188,23 @@ impl Select<'_> {
             masks.push(self.k(code, &[Arg::Use(left), right, Arg::Imm(predicate)]));
         }
         Ok(Registers::Mask(self.bytes / element.bytes() as u32, masks))
+    }
+
+    /// Whether two integers have a bit in common: no `and` by itself.
+    fn compare_bits(&mut self, function: Binary, a: Value, zero: Value) -> Outcome<Option<Registers>> {
+        let element = self.ty(a).element;
+        let Some(&Op::Binary(Binary::And, x, y)) = self.defs[a.0 as usize] else { return Ok(None) };
+        let is_zero = self.constant_of(zero).is_some_and(|zero| zero.bits() == 0);
+        let Some(code) = codes::common_bits(function, element).filter(|_| is_zero && self.features.avx512) else {
+            return Ok(None);
+        };
+        let (x, y) = if matches!(self.registers_of(x)?, Registers::Known) { (y, x) } else { (x, y) };
+        let mut masks = Vec::new();
+        for register in 0..self.count(a) {
+            let (left, right) = (self.reg(x, register)?, self.src(y, register)?);
+            masks.push(self.k(code, &[Arg::Use(left), right]));
+        }
+        Ok(Some(Registers::Mask(self.bytes / element.bytes() as u32, masks)))
     }
 
     pub(super) fn fma(&mut self, ty: Type, a: Value, b: Value, c: Value) -> Outcome<Registers> {
@@ -242,6 +262,9 @@ impl Select<'_> {
         }
         if ty.element == ElementType::Bool {
             return self.choose_mask(condition, a, b);
+        }
+        if let Some(loaded) = self.load_over(condition, a, b)? {
+            return Ok(loaded);
         }
         let bytes = ty.element.bytes();
         let count = self.count(a);

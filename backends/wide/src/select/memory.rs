@@ -1,7 +1,7 @@
 //! Loads and stores.
 
 use fusebox_ir::{Binary, ElementType};
-use fusebox_vector::{Op, Type, Value};
+use fusebox_vector::{Memory, Op, Type, Value};
 use iced_x86::Code as C;
 use regalloc2::{Operand, VReg};
 
@@ -114,6 +114,24 @@ impl Select<'_> {
         });
         let registers = registers.collect();
         Ok(self.loaded(ty, registers))
+    }
+
+    /// What is loaded under a mask, and where that does not hold `b`: one instruction, where nobody else has what is loaded.
+    pub(super) fn load_over(&mut self, condition: Value, a: Value, b: Value) -> Outcome<Option<Registers>> {
+        let Some(&Op::LoadMasked { base, index, mask, memory, .. }) = self.defs[a.0 as usize] else { return Ok(None) };
+        // It is loaded a little later here.
+        if mask != condition || self.uses[a.0 as usize] != 1 || memory == Memory::Shared || !self.features.avx512 {
+            return Ok(None);
+        }
+        let bytes = self.ty(a).element.bytes() as u32;
+        let address = self.address(base, index, 0, bytes)?;
+        let mut all = Vec::new();
+        for (position, mask) in self.exact_mask(mask, bytes)?.into_iter().enumerate() {
+            let at = address.plus(self.nth(position));
+            let other = self.reg(b, position)?;
+            all.push(self.merged(codes::masked_load(bytes as usize), mask, other, &[Arg::Mem(at)]));
+        }
+        Ok(Some(Registers::Gang(all)))
     }
 
     pub(super) fn load_strided(&mut self, ty: Type, base: Value, index: Value, stride: Value) -> Outcome<Registers> {

@@ -1,6 +1,6 @@
 //! The accumulators of a block become one, by halves.
 
-use fusebox_ir::{Binary, Constant, ElementType, Unary, association::BLOCK};
+use fusebox_ir::{Binary, Constant, ElementType, Unary, analysis::algebra::built_ins, association::BLOCK};
 
 use super::{Maybe, Presence, Reduce, ReduceKind};
 use crate::{
@@ -52,6 +52,10 @@ impl Emitter<'_> {
     pub(in crate::emit) fn fold_registers(&mut self, reduce: &Reduce, gangs: Vec<Maybe>, lanes: u32) -> Result<Maybe> {
         let around = std::mem::replace(&mut self.lanes, lanes);
         let mut all = self.fold_gangs(reduce, gangs)?;
+        if let Some(holds) = self.fold_conditions(reduce, &all) {
+            self.lanes = around;
+            return Ok((vec![holds], None));
+        }
         while self.lanes > 1 {
             let half = |this: &mut Self, upper: bool| -> Maybe {
                 let values = all.0.iter().map(|&value| this.b.half(value, upper)).collect();
@@ -63,6 +67,20 @@ impl Emitter<'_> {
         }
         self.lanes = around;
         Ok(all)
+    }
+
+    /// Whether one of the conditions in the lanes of an accumulator holds, or all do, where that is what is asked: however they are grouped, it is the same.
+    fn fold_conditions(&mut self, reduce: &Reduce, (values, has): &Maybe) -> Option<Value> {
+        let ([conditions], [ElementType::Bool], None) = (&values[..], &reduce.types[..], has) else { return None };
+        match built_ins(&reduce.combine)?[..] {
+            [Binary::Or | Binary::LogicalOr | Binary::Max] => Some(self.b.any(*conditions)),
+            [Binary::And | Binary::LogicalAnd | Binary::Min] => {
+                let not = self.b.not(*conditions);
+                let one_not = self.b.any(not);
+                Some(self.b.not(one_not))
+            }
+            _ => None,
+        }
     }
 
     /// Gangs of accumulators, combined by halves until there is one gang.
