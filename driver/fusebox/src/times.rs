@@ -1,48 +1,87 @@
 //! What each kernel of a run took.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Mutex,
+};
 
-use fusebox_backend::LaunchTime;
+use fusebox_backend::{LaunchTime, lock};
 use fusebox_ir::{
-    Array, Extent, Plan, ValueId,
+    Array, Extent, Kernel, Plan, ValueId,
     analysis::counts::{Polynomial, launch_traffic, plan_names},
 };
 
 use crate::{KernelTime, KernelTimes};
 
-/// Adds up the launches of a run.
-pub(crate) fn times(plan: &Plan, inputs: &[Array], launches: &[LaunchTime]) -> KernelTimes {
-    let mut kernels: BTreeMap<usize, KernelTime> = BTreeMap::new();
-    // Lanes are many launches of few kernels and sizes, and to count takes longer than most of them.
-    let mut counted: HashMap<(usize, &[i64]), [Option<u64>; 3]> = HashMap::new();
-    for launch in launches {
-        let Some(kernel) = plan.kernels.get(launch.kernel) else { continue };
-        let [read, written, flops] = *counted.entry((launch.kernel, &launch.sizes)).or_insert_with(|| {
-            let traffic = launch_traffic(kernel, &launch.sizes);
-            let number = |count: &Polynomial| count.as_constant().and_then(|count| u64::try_from(count).ok());
-            [&traffic.bytes_read, &traffic.bytes_written, &traffic.flops].map(number)
-        });
-        let sum = kernels.entry(launch.kernel).or_insert_with(|| KernelTime {
-            kernel: launch.kernel,
-            name: kernel.name.0.clone(),
-            launches: 0,
-            milliseconds: 0.0,
-            bytes_read: Some(0),
-            bytes_written: Some(0),
-            flops: Some(0),
-        });
-        let add = |sum: &mut Option<u64>, count: Option<u64>| {
-            *sum = sum.zip(count).map(|(sum, count)| sum.saturating_add(count));
-        };
-        sum.launches += 1;
-        sum.milliseconds += launch.time.as_secs_f64() * 1e3;
-        add(&mut sum.bytes_read, read);
-        add(&mut sum.bytes_written, written);
-        add(&mut sum.flops, flops);
+/// What a launch reads, writes and computes: bytes, bytes, operations; none of what hangs on data.
+type Counts = [Option<u64>; 3];
+
+/// Launches whose counts are kept, at most.
+const MAX_COUNTED: usize = 1 << 14;
+
+/// Counts of the launches of a plan, kept from run to run: to count takes longer than most launches of lanes do, and who measures runs wants them one
+/// soon after the other.
+#[derive(Debug, Default)]
+pub(crate) struct LaunchCounts {
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// By kernel, then by sizes.
+    by_kernel: HashMap<usize, HashMap<Vec<i64>, Counts>>,
+    /// How many.
+    launches: usize,
+}
+
+impl LaunchCounts {
+    /// Adds up the launches of a run.
+    pub(crate) fn times(&self, plan: &Plan, inputs: &[Array], launches: &[LaunchTime]) -> KernelTimes {
+        let mut known = lock(&self.known);
+        let mut kernels: BTreeMap<usize, KernelTime> = BTreeMap::new();
+        for launch in launches {
+            let Some(kernel) = plan.kernels.get(launch.kernel) else { continue };
+            let [read, written, flops] = known.of(launch, kernel);
+            let sum = kernels.entry(launch.kernel).or_insert_with(|| KernelTime {
+                kernel: launch.kernel,
+                name: kernel.name.0.clone(),
+                launches: 0,
+                milliseconds: 0.0,
+                bytes_read: Some(0),
+                bytes_written: Some(0),
+                flops: Some(0),
+            });
+            let add = |sum: &mut Option<u64>, count: Option<u64>| {
+                *sum = sum.zip(count).map(|(sum, count)| sum.saturating_add(count));
+            };
+            sum.launches += 1;
+            sum.milliseconds += launch.time.as_secs_f64() * 1e3;
+            add(&mut sum.bytes_read, read);
+            add(&mut sum.bytes_written, written);
+            add(&mut sum.flops, flops);
+        }
+        // To the nanosecond: what is beyond was not measured.
+        let rounded =
+            |kernel: KernelTime| KernelTime { milliseconds: (kernel.milliseconds * 1e6).round() / 1e6, ..kernel };
+        KernelTimes { sizes: sizes(plan, inputs), kernels: kernels.into_values().map(rounded).collect() }
     }
-    // To the nanosecond: what is beyond was not measured.
-    let rounded = |kernel: KernelTime| KernelTime { milliseconds: (kernel.milliseconds * 1e6).round() / 1e6, ..kernel };
-    KernelTimes { sizes: sizes(plan, inputs), kernels: kernels.into_values().map(rounded).collect() }
+}
+
+impl Known {
+    fn of(&mut self, launch: &LaunchTime, kernel: &Kernel) -> Counts {
+        if let Some(counts) = self.by_kernel.get(&launch.kernel).and_then(|sizes| sizes.get(&launch.sizes)) {
+            return *counts;
+        }
+        let traffic = launch_traffic(kernel, &launch.sizes);
+        let number = |count: &Polynomial| count.as_constant().and_then(|count| u64::try_from(count).ok());
+        let counts = [&traffic.bytes_read, &traffic.bytes_written, &traffic.flops].map(number);
+        if self.launches == MAX_COUNTED {
+            *self = Self::default();
+        }
+        self.launches += 1;
+        self.by_kernel.entry(launch.kernel).or_default().insert(launch.sizes.clone(), counts);
+        counts
+    }
 }
 
 impl KernelTimes {

@@ -5,7 +5,7 @@
 
 use std::mem::discriminant;
 
-use fusebox::{Backend, Error, Fusion, Options, compile_program, ir, pipeline, run_passes};
+use fusebox::{Backend, Error, Fusion, Options, compile_program, ir, pipeline_of, run_passes};
 use ir::{Array, Fault, Made, Value, text};
 
 /// A program, inputs, and what the fault says: nothing where the program runs.
@@ -56,7 +56,8 @@ fn ways(program: &ir::Program, inputs: &[Value]) -> Vec<(String, Outcome, String
     let mut ways = Vec::new();
     for fusion in Fusion::ALL {
         let options = Options { fusion, verify: true, cache: false, ..Options::on(Backend::Cpu) };
-        let stages = run_passes(program, &pipeline(&options), true).unwrap_or_else(|error| panic!("{error}"));
+        let stages =
+            run_passes(program, &pipeline_of(program, &options), true).unwrap_or_else(|error| panic!("{error}"));
         let mut last = String::new();
         for stage in stages {
             let (outcome, text) = match &stage.made {
@@ -347,5 +348,86 @@ fn no_error_is_made() {
         runs(siblings, vec![vector(3), vector(2)]),
         runs(branch, vec![scalar(-1), flag(false)]),
         fails(branch, vec![scalar(-1), flag(true)], "negative"),
+    ]);
+}
+
+/// In lanes: branches that are not taken, loops without turns, nests without lanes, with operations between what fails and what needs it.
+#[test]
+fn what_lanes_do_not_reach_cannot_fail() {
+    let branch = "fn f(d: [n]i64) -> [n]i64 {
+        let c: [n]i64 = nest([n], |q| {
+          let y: i64 = cond(d[q] != 0, || {
+            let v = 100 / d[q]
+            let vs: [2]i64 = generate([2], |z| v + z)
+            let s: i64 = fold(|a, b| a + b, 0, vs)
+            return s }, || { return i64(-1) })
+          return y })
+        return c }";
+    let turns = "fn f(d: [n]i64) -> [n]i64 {
+        let c: [n]i64 = nest([n], |q| {
+          let i: i64, s: i64 = while(|i: i64, s: i64| { return i < d[q] }, |i: i64, s: i64| {
+            let v = 100 / d[q]
+            let vs: [2]i64 = generate([2], |z| v + z)
+            let ws: [2]i64 = sort(vs)
+            let a: i64 = fold(|a, b| a + b, s, ws)
+            return i + 1, a }, 0, 0)
+          return s })
+        return c }";
+    let inner = "fn f(d: [n]i64) -> [n]i64 {
+        let c: [n]i64 = nest([n], |q| {
+          let k = d[q]
+          let y: [k]i64 = nest([k], |j| {
+            let v = 100 / k
+            let vs: [2]i64 = generate([2], |z| v + z)
+            let ws: [2]i64 = sort(vs)
+            let s: i64 = fold(|a, b| a + b, j, ws)
+            return s })
+          let t: i64 = fold(|a, b| a + b, 0, y)
+          return t })
+        return c }";
+    let read = "fn f(d: [n]i64) -> [n]i64 {
+        let c: [n]i64 = nest([n], |q| {
+          let at = d[q]
+          let y: i64 = cond(at < n, || {
+            let v = d[at]
+            let vs: [3]i64 = generate([3], |z| v * z)
+            let ws: [3]i64 = scanl1(|a, b| a + b, vs)
+            return ws[2] }, || { return i64(-1) })
+          return y })
+        return c }";
+    let given = |elements: &[i64]| vec![Array::new(&[elements.len()], elements).expect("as many").into()];
+    check(&[
+        runs(branch, given(&[5, 0, 7])),
+        runs(branch, given(&[0])),
+        runs(turns, given(&[2, 0, -1])),
+        runs(inner, given(&[2, 0, 3])),
+        runs(inner, given(&[0, 0])),
+        runs(read, given(&[1, 9, 0])),
+    ]);
+}
+
+/// A filter and an expansion count their elements: what is declared in the place of that count should be equal.
+#[test]
+fn declared_extents_of_what_is_counted_are_checked() {
+    let filter = "fn f(d: [n]i64) -> [3]i64, i64 {
+        let k: i64, y: [3]i64 = filter(|v| v > 4, d) return y, k }";
+    let as_many = "fn f(d: [n]i64) -> [n]i64 {
+        let k: i64, y: [n]i64 = filter(|v| v > 4, d) let z: [n]i64 = map(|v, w| v + w, y, d) return z }";
+    let expand = "fn f(d: [n]i64, m: i64) -> i64, [?]i64 {
+        let k: i64, y: [m]i64 = expand(|v| v, |v, j| v + j, d)
+        let s: i64 = fold(|a, b| a + b, 0, y)
+        let z: [m]i64 = map(|v| v + 1, y)
+        return s, z }";
+    let given = |elements: &[i64]| -> Value { Array::new(&[elements.len()], elements).expect("as many").into() };
+    check(&[
+        runs(filter, vec![given(&[7, 5, 0, 9])]),
+        fails(filter, vec![given(&[1, 5, 0])], "should be equal"),
+        fails(filter, vec![given(&[5, 6, 7, 8, 9])], "should be equal"),
+        runs(as_many, vec![given(&[7, 5])]),
+        fails(as_many, vec![given(&[7, 5, 1])], "should be equal"),
+        runs(expand, vec![given(&[1, 0, 2]), scalar(3)]),
+        fails(expand, vec![given(&[1, 3, 2]), scalar(3)], "should be equal"),
+        fails(expand, vec![given(&[1, 3, 2]), scalar(7)], "should be equal"),
+        fails(expand, vec![given(&[100_000, 200_000]), scalar(2)], "should be equal"),
     ]);
 }

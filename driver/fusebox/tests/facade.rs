@@ -281,3 +281,16 @@ fn sharing_can_be_left_out_and_changes_no_result() {
         assert_eq!(with.run(&x).unwrap(), without.run(&x).unwrap());
     }
 }
+
+/// What a run read and wrote is of that run, whatever runs of other sizes were before it.
+#[test]
+fn timed_runs_say_what_each_read_and_wrote() {
+    let source = "fn twice(x: [n]f32) -> [n]f32 { let y: [n]f32 = map(|x| x + x, x) return y }";
+    let program = compile_program(&text::parse(source).unwrap(), &Options::on(Backend::Cpu)).unwrap();
+    for n in [3u64, 100, 3, 0, 100] {
+        let x = Value::from(IrArray::zeros(ir::ElementType::F32, &[n as usize]).unwrap());
+        let (_, _, times) = program.run_timed(&[x]).unwrap();
+        let counts = times.kernels.iter().map(|own| (own.launches, own.bytes_read, own.bytes_written));
+        assert_eq!(counts.collect::<Vec<_>>(), [(1, Some(4 * n), Some(4 * n))], "{n}");
+    }
+}

@@ -19,6 +19,16 @@ pub enum Error {
         /// Where it stands in the source.
         place: Place,
     },
+    /// An operation counts its elements, and its result has another extent.
+    #[error("{}`{result}` has another extent than `{count}`, which counts its elements: the pass `simplify` must run before", at(.place))]
+    Counted {
+        /// The result.
+        result: String,
+        /// The count, which is a result too.
+        count: String,
+        /// Where it stands in the source.
+        place: Place,
+    },
     /// The program is not strict.
     #[error("{}`{result}` is evaluated by need: {why}; the pass `strictness` must run before", at(.place))]
     ByNeed {

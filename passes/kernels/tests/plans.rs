@@ -91,6 +91,12 @@ fn what_is_not_flat_is_refused() {
     assert!(matches!(&inner, Error::UnsupportedType { name, kind: "array of arrays" } if name == "a"), "{inner}");
     let stream = refused("fn f(a: stream [3]f32) -> i64 { let k = 1i64 return k }");
     assert!(matches!(&stream, Error::UnsupportedType { name, kind: "stream" } if name == "a"), "{stream}");
+    // Memory of what is counted has room for the count.
+    let counted = refused("fn f(a: [n]i64) -> [3]i64 { let k: i64, r: [3]i64 = expand(|x| x, |x, j| j, a) return r }");
+    assert!(
+        matches!(&counted, Error::Counted { result, count, .. } if (&**result, &**count) == ("r", "k")),
+        "{counted}"
+    );
 }
 
 /// Backends add no guards to what is vouched for, so nothing is of a program that is not valid.

@@ -383,3 +383,15 @@ fn a_stencil_that_gives_the_middle_is_its_source() {
     assert!(!of("a[-1], a[0]").contains("stencil"), "{}", of("a[-1], a[0]"));
     assert!(of("a[0], a[-1]").contains("stencil"), "{}", of("a[0], a[-1]"));
 }
+
+#[test]
+fn what_is_counted_has_the_count_as_extent() {
+    let source = "fn f(d: [n]i64, e: [n]i64) -> [3]i64, [?]i64, i64 {
+        let k: i64, y: [3]i64, z: [k]i64 = filter(|v, w| v > w, d, e) return y, z, k }";
+    insta::assert_snapshot!(simplified(source), @r"
+    fn f(d: [n]i64, e: [n]i64) -> [3]i64, [?]i64, i64 {
+      let k: i64, y.counted: [k]i64, z: [k]i64 = filter(|v, w| v > w, d, e)
+      let y: [3]i64 = reshape([3], y.counted)
+      return y, z, k }
+    ");
+}

@@ -12,7 +12,7 @@ use crate::{
     device::{Place, is_empty},
     passes::run_to_plan,
     schedules::passed_over,
-    times::times,
+    times::LaunchCounts,
 };
 
 /// Compiles and loads a valid program.
@@ -96,7 +96,7 @@ fn load_by(
     let begin = Instant::now();
     let loaded = compile().and_then(|compiled| compiled.load()).map_err(|error| failed(backend, error))?;
     let code = begin.elapsed();
-    let executable = Box::new(Loaded { program: loaded, interface, backend });
+    let executable = Box::new(Loaded { program: loaded, interface, backend, counts: LaunchCounts::default() });
     Ok(Loading { executable, stages: Vec::new(), code, passed_over: Vec::new() })
 }
 
@@ -104,6 +104,7 @@ struct Loaded {
     program: Box<dyn fusebox_backend::Program>,
     interface: FlatInterface,
     backend: Backend,
+    counts: LaunchCounts,
 }
 
 impl Loaded {
@@ -171,6 +172,6 @@ impl Executable for Loaded {
     fn run_timed(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport, KernelTimes), Error> {
         let (ran, launches) = profiled(|| self.run(inputs));
         let (results, report) = ran?;
-        Ok((results, report, times(self.program.plan(), &self.interface.flat(inputs)?, &launches)))
+        Ok((results, report, self.counts.times(self.program.plan(), &self.interface.flat(inputs)?, &launches)))
     }
 }

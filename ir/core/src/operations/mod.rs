@@ -8,7 +8,7 @@
 mod demands;
 mod table;
 
-use crate::{ArrayId, ArrayOp, Lambda, Operand};
+use crate::{ArrayId, ArrayOp, Binding, Extent, Lambda, Operand, Var};
 
 pub use self::demands::{Demand, Relation};
 
@@ -146,6 +146,16 @@ pub enum Shape {
     Counted,
     /// Not a matter of this table: what blocks give, or the ranks of what is read are not known.
     Unknown,
+}
+
+impl Binding {
+    /// Results of an operation that counts its elements whose declared extent is not that count, but another that should be equal.
+    pub fn declared_apart_from_count(&self) -> impl Iterator<Item = &Var> {
+        let counts = self.op.kind() == Kind::Counted;
+        let count = self.results.first().filter(|_| counts).map(|count| count.id);
+        let apart = move |var: &&Var| count.is_some_and(|id| var.ty.extents.first() != Some(&Extent::Value(id)));
+        self.results.iter().skip(1).filter(apart)
+    }
 }
 
 /// Arrays whose ranks and extents are equal.

@@ -178,15 +178,14 @@ impl<'p> Lifter<'p> {
         (home, waits)
     }
 
-    /// The lanes in which a binding is computed: the outermost that have all that it uses. What may fail is not computed for more lanes
-    /// than need it; outside of lanes evaluation is by need again. A branch is where what waits for it will be.
+    /// The lanes in which a binding is computed: the outermost that have all that it uses. What may fail, and what is made of something that waits as
+    /// it may, is not computed for more lanes than need it; outside of lanes evaluation is by need again.
     pub fn home_of(&self, binding: &Binding) -> ContextId {
         let (home, waits) = self.reached(|visit| {
             binding.op.uses().into_iter().for_each(&mut *visit);
             binding.results.iter().for_each(|var| var.ty.for_each_use(visit));
         });
-        let holds = waits && matches!(binding.op, ArrayOp::Cond { .. } | ArrayOp::While { .. });
-        if home == ROOT || !(holds || self.can_fail(binding)) { home } else { self.here }
+        if home == ROOT || !(waits || self.can_fail(binding)) { home } else { self.here }
     }
 }
 

@@ -129,6 +129,12 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
         let result = found.binding.results.first().map(name).unwrap_or_default();
         return Err(Error::ByNeed { result, why: found.why, place: found.binding.place.clone() });
     }
+    let mut bindings = program.body.blocks().flat_map(|block| &block.bindings);
+    let apart = bindings.find_map(|binding| Some((binding, binding.declared_apart_from_count().next()?)));
+    if let Some((binding, var)) = apart {
+        let count = binding.results.first().map(name).unwrap_or_default();
+        return Err(Error::Counted { result: name(var), count, place: binding.place.clone() });
+    }
     let mut lower = Lower {
         values: Values::new(program),
         kernels: Vec::new(),
