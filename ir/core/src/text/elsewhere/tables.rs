@@ -50,7 +50,7 @@ pub(in crate::text) const CALLS: &[Elsewhere] = &[
     known(
         &["argmax", "argmin"],
         "is written as a `fold1` of pairs",
-        "let is: [n]i64 = generate([n], |i| i) let v: f32, k: i64 = fold1(|x, i, y, j| { return max(x, y), if y > x { j } else { i } }, xs, is)",
+        "let is: [n]i64 = generate([n], |i| i) let v: f32, k: i64 = fold1(|x, i, y, j| { return if y > x { y } else { x }, if y > x { j } else { i } }, xs, is)",
     ),
     known(
         &["scan", "cumsum", "prefix_sum", "inclusive_scan", "scan_inclusive", "accumulate"],
@@ -134,9 +134,14 @@ pub(in crate::text) const CALLS: &[Elsewhere] = &[
     ),
     known(&["head", "first", "hd"], "is written as a read", "let h = xs[0]"),
     known(
-        &["tail", "drop", "init", "take", "tl", "skip"],
+        &["tail", "drop", "tl", "skip"],
         "is written `backpermute`",
         "let k = n - 1 let t: [k]f32 = backpermute([k], |i| i + 1, xs)",
+    ),
+    known(
+        &["init", "take"],
+        "is written `backpermute`",
+        "let k = n - 1 let t: [k]f32 = backpermute([k], |i| i, xs)",
     ),
     known(
         &["rotate", "roll", "shift"],
