@@ -363,6 +363,17 @@ fn what_lanes_do_not_reach_cannot_fail() {
             return s }, || { return i64(-1) })
           return y })
         return c }";
+    let before = "fn f(d: [n]i64) -> [n]i64 {
+        let c: [n]i64 = nest([n], |q| {
+          let k = d[q]
+          let v = 100 / k
+          let vs: [3]i64 = generate([3], |z| v + z)
+          let ws: [3]i64 = sort(vs)
+          let y: i64 = cond(k > 0, || {
+            let s: i64 = fold(|a, b| a + b, 0, ws)
+            return s }, || { return i64(-1) })
+          return y })
+        return c }";
     let turns = "fn f(d: [n]i64) -> [n]i64 {
         let c: [n]i64 = nest([n], |q| {
           let i: i64, s: i64 = while(|i: i64, s: i64| { return i < d[q] }, |i: i64, s: i64| {
@@ -399,6 +410,7 @@ fn what_lanes_do_not_reach_cannot_fail() {
     check(&[
         runs(branch, given(&[5, 0, 7])),
         runs(branch, given(&[0])),
+        runs(before, given(&[5, 0, 7])),
         runs(turns, given(&[2, 0, -1])),
         runs(inner, given(&[2, 0, 3])),
         runs(inner, given(&[0, 0])),

@@ -21,12 +21,11 @@ fn a_loop_of_scalars_is_a_loop_in_a_function() {
       return r }";
     insta::assert_snapshot!(flat(source, &[vector(&[3, 0, 7, 50]), Array::scalar(60i64).into()]), @r#"
     fn f(a: [n]i64, most: i64) -> [n]i64 {
-      let c: [n]bool = generate([n], |x| a[x] != 0)
-      let index: [n]i64 = generate([n], |x| x)
-      let y: [n]i64, t: [n]i64 = map(|x, x1| {
-        let x3 = if x { let x2 = a[x1]; return 100 / assert(x2 != 0, "division by zero, in lane {}", x2, x1) } else { most }
-        let x4, x5 = while(|y1: i64, t1: i64| y1 < most && t1 < a[x1], |y2: i64, t2: i64| { return if y2 % 2 == 0 { y2 / 2 + a[x1] } else { y2 * 3 + 1 }, t2 + 1 }, x3, 0i64)
-        return x4, x5 }, c, index)
+      let y: [n]i64, t: [n]i64 = generate([n], |x| {
+        let x1 = a[x]
+        let x2 = x1 != 0
+        let x3, x4 = while(|y1: i64, t1: i64| y1 < most && t1 < a[x], |y2: i64, t2: i64| { return if y2 % 2 == 0 { y2 / 2 + a[x] } else { y2 * 3 + 1 }, t2 + 1 }, if x2 { 100 / assert(x2, "division by zero, in lane {}", x1, x) } else { most }, 0i64)
+        return x3, x4 })
       let r: [n]i64 = map(|x, x1| x + x1, y, t)
       return r }
     "#);

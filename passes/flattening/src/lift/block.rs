@@ -30,7 +30,8 @@ impl<'p> Lifter<'p> {
                 continue;
             }
             // What depends on no lane is evaluated by need when it is flat, too.
-            if !certain[position] && self.home_of(binding) != ROOT && self.can_fail(binding) {
+            let (home, waits) = self.reached_by(binding);
+            if !certain[position] && home != ROOT && (waits || self.can_fail(binding)) {
                 for (at, var) in binding.results.iter().enumerate() {
                     match &binding.op {
                         ArrayOp::Unit { f } => _ = self.env.insert(var.id, Bound::Code(f, at)),
@@ -178,13 +179,18 @@ impl<'p> Lifter<'p> {
         (home, waits)
     }
 
+    /// The same of what a binding uses.
+    fn reached_by(&self, binding: &Binding) -> (ContextId, bool) {
+        self.reached(|visit| {
+            binding.op.uses().into_iter().for_each(&mut *visit);
+            binding.results.iter().for_each(|var| var.ty.for_each_use(visit));
+        })
+    }
+
     /// The lanes in which a binding is computed: the outermost that have all that it uses. What may fail, and what is made of something that waits as
     /// it may, is not computed for more lanes than need it; outside of lanes evaluation is by need again.
     pub fn home_of(&self, binding: &Binding) -> ContextId {
-        let (home, waits) = self.reached(|visit| {
-            binding.op.uses().into_iter().for_each(&mut *visit);
-            binding.results.iter().for_each(|var| var.ty.for_each_use(visit));
-        });
+        let (home, waits) = self.reached_by(binding);
         if home == ROOT || !(waits || self.can_fail(binding)) { home } else { self.here }
     }
 }

@@ -138,11 +138,7 @@ pub(in crate::text) const CALLS: &[Elsewhere] = &[
         "is written `backpermute`",
         "let k = n - 1 let t: [k]f32 = backpermute([k], |i| i + 1, xs)",
     ),
-    known(
-        &["init", "take"],
-        "is written `backpermute`",
-        "let k = n - 1 let t: [k]f32 = backpermute([k], |i| i, xs)",
-    ),
+    known(&["init", "take"], "is written `backpermute`", "let k = n - 1 let t: [k]f32 = backpermute([k], |i| i, xs)"),
     known(
         &["rotate", "roll", "shift"],
         "is written `backpermute`",
