@@ -214,14 +214,14 @@ fn extents_that_disagree() {
             "let s: [k]i64 = permute(|x, y| x + y, own, own, at: zeros)",
             "extent 5 of `s` and extent 3 of `own` should be equal",
         ),
-        ("let s: [k]i64 = reshape([k], own)", "`own` and `s` have not as many elements"),
+        ("let s: [k]i64 = reshape([k], own)", "extent 5 of `s` and extent 3 of `own` should be equal"),
         (
             "let c = a[i] > 0\n let s: [k]i64 = cond(c, || { let t: [m]i64 = map(|x| x, own) return t }, || { return row })",
-            "`s` has other extents than its type says",
+            "extent 3 of `s` and extent 5 of `k` should be equal",
         ),
         (
             "let c = a[i] > 0\n let s: [k]i64, n: bool = while(|v: [k]i64, go: bool| { return go }, |v: [k]i64, go: bool| { let t: [m]i64 = map(|x| x, own) let no = !go return t, no }, row, c)",
-            "`v` has other extents than its type says",
+            "extent 3 of `v` and extent 5 of `k` should be equal",
         ),
     ];
     for (made, says) in cases {

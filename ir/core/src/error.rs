@@ -43,13 +43,13 @@ pub enum Fault {
         extent: i64,
     },
     /// Extents that should agree.
-    #[error("extent {left_extent} of `{left}` and extent {right_extent} of `{right}` should be equal")]
+    #[error("{}", sizes_text(left, *left_extent, right, *right_extent))]
     Sizes {
         /// An array's name.
         left: String,
         /// Its extent (of a reshape: its size).
         left_extent: i64,
-        /// The other's name.
+        /// The other's name; of a number that is declared, the number.
         right: String,
         /// Its extent.
         right_extent: i64,
@@ -123,6 +123,13 @@ pub enum Fault {
         /// Its extents.
         extents: Vec<i64>,
     },
+}
+
+fn sizes_text(left: &str, left_extent: i64, right: &str, right_extent: i64) -> String {
+    if right == right_extent.to_string() {
+        return format!("extent {left_extent} of `{left}` should be {right_extent}");
+    }
+    format!("extent {left_extent} of `{left}` and extent {right_extent} of `{right}` should be equal")
 }
 
 fn lane_text(lane: &[i64]) -> String {

@@ -14,7 +14,7 @@ mod spread;
 mod streams;
 mod views;
 
-use fusebox_ir::{Program, Property, validate};
+use fusebox_ir::{Program, Property, analysis::branches::with_branches, validate};
 
 use crate::analysis::{Line, Representation, Ways, explain_in};
 pub use crate::{
@@ -100,7 +100,7 @@ pub fn flatten(program: &Program, config: &Config) -> Result<(Program, Report), 
     }
     let program = &*spread::as_lookups(program);
     let traversed = streams::traversals_in_lanes(program)?;
-    let mut needed = live::live(&scalars::scalars(&traversed));
+    let mut needed = live::live(&with_branches(&scalars::scalars(&traversed)));
     faults::as_own_messages(&mut needed.body);
     let (flat, done) = lift::lift(&needed, config)?;
     let held = explain_in(program, &Ways { irregular: config.flattening == Flattening::Irregular, alone: done.alone });

@@ -3,7 +3,7 @@
 mod again;
 mod arrays;
 mod checks;
-mod counted;
+mod declared;
 mod edits;
 mod identities;
 mod loops;
@@ -43,9 +43,10 @@ pub struct Report {
 
 /// Simplifies a valid program; results are unchanged, bit for bit.
 ///
-/// Needs no property and keeps all. Results of operations that count their elements have that count as extent afterwards. An error of what no result needs may be lost, none is made.
+/// Needs no property and keeps all. Results have the extents that their operations give afterwards, be they
+/// counted, and others that are declared are checked. An error of what no result needs may be lost, none is made.
 pub fn simplify(program: &Program, config: &Config) -> (Program, Report) {
-    let mut simplified = counted::with_own_counts(program.clone());
+    let mut simplified = declared::as_given(program.clone());
     let mut report = Report { rounds: 0, bindings_before: bindings(program), bindings_after: 0, unfinished: false };
     for _ in 0..config.max_rounds {
         let next = arrays::simplify_program(simplified.clone(), config);

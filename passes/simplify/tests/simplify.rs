@@ -390,8 +390,8 @@ fn what_is_counted_has_the_count_as_extent() {
         let k: i64, y: [3]i64, z: [k]i64 = filter(|v, w| v > w, d, e) return y, z, k }";
     insta::assert_snapshot!(simplified(source), @r"
     fn f(d: [n]i64, e: [n]i64) -> [3]i64, [?]i64, i64 {
-      let k: i64, y.counted: [k]i64, z: [k]i64 = filter(|v, w| v > w, d, e)
-      let y: [3]i64 = reshape([3], y.counted)
+      let k: i64, y.given: [k]i64, z: [k]i64 = filter(|v, w| v > w, d, e)
+      let y: [3]i64 = reshape([3], y.given)
       return y, z, k }
     ");
 }

@@ -10,7 +10,11 @@ mod facts; // what is known of a program, and of bindings that wait
 mod names; // what a value of the program is called in the strict one
 mod parts; // which results of a binding are needed now, which later
 
-use fusebox_ir::{Program, Property, analysis::demand::by_need, validate};
+use fusebox_ir::{
+    Program, Property,
+    analysis::{branches::with_branches, demand::by_need},
+    validate,
+};
 
 pub use crate::error::Error;
 
@@ -63,7 +67,7 @@ pub struct Report {
 /// If the program that was made is not strict: a mistake of this pass. The message shows it.
 pub fn make_strict(program: &Program, config: &Config) -> Result<(Program, Report), Error> {
     validate(program, &[Property::Flat])?;
-    let (mut strict, mut report) = block::program(program, config)?;
+    let (mut strict, mut report) = block::program(&with_branches(program), config)?;
     // What only code needs that nothing needs is gone after a second look.
     for _ in 0..MAX_ROUNDS {
         if by_need(&strict).is_empty() {

@@ -1,6 +1,7 @@
 //! What passes share: facts about a program, in tables keyed by id.
 
 pub mod algebra;
+pub mod branches;
 pub mod components;
 pub mod counts;
 pub mod definitions;

@@ -13,6 +13,7 @@ use super::{
     flat::operands,
     lane::in_lane,
 };
+use crate::faults;
 
 impl<'p> Lifter<'p> {
     fn lane_operands(&mut self, dims: &[Option<Operand>]) -> Vec<Option<LaneOperand>> {
@@ -149,8 +150,8 @@ impl<'p> Lifter<'p> {
         }
         let same = code.binary(Binary::Eq, all[0], all[1], Bool);
         let x = code.read(value.array, coords);
-        let message = in_lane(&format!("`{name}` and `{result}` have not as many elements"), &lane);
-        let x = code.assert(same, message, x, value.ty);
+        let (message, lane) = in_lane(&faults::unequal_extents(result, name), &lane);
+        let x = code.assert(same, (message, [&[all[1], all[0]][..], &lane].concat()), x, value.ty);
         let f = code.b.finish_needed(&[x]);
         let dims = self.dims(value.elements);
         let op = ArrayOp::Generate { extents: operands(&dims), f };

@@ -2,7 +2,7 @@
 //! computed for those that take it, and results are put together again. So what a lane does not reach cannot fail, and costs nothing.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Binding, Block,
+    ArrayId, ArrayOp, Binding, Block,
     ElementType::{Bool, I64},
     Extent, Lambda, Operand, ScalarOperand, Type, Var,
 };
@@ -12,7 +12,6 @@ use super::{
     code::{Code, Outside},
     context::ContextId,
     flat::operands,
-    lane::in_lane,
     slots::Slot,
 };
 use crate::Error;
@@ -172,7 +171,7 @@ impl<'p> Lifter<'p> {
             let steps = self.steps(home, elements);
             let dims = self.dims(elements);
             let name = self.source_name(var.id);
-            let agreeing: Vec<Vec<usize>> = ways.iter().map(|way| self.not_agreeing(vars, at, way)).collect();
+            let agreeing: Vec<Vec<(usize, String)>> = ways.iter().map(|way| self.not_agreeing(vars, at, way)).collect();
             let mut code = Code::over(self, elements);
             let lane = code.lane(home);
             let index = code.own_indices(&steps);
@@ -181,15 +180,13 @@ impl<'p> Lifter<'p> {
             let of = |code: &mut Code<'_, 'p>, side: usize| {
                 let value = &ways[side].values[at];
                 let coords = place(code, side, &lane);
-                let mut element = code.element_at(value, &coords, &index, &Outside::Never);
-                for &dim in &agreeing[side] {
-                    let wanted = code.extent_at(&declared, &lane, dim, &index);
-                    let found = code.extent_at(value, &coords, dim, &index);
-                    let same = code.binary(Binary::Eq, wanted, found, Bool);
-                    let message = in_lane(&format!("`{name}` has other extents than its type says"), &lane);
-                    element = code.assert(same, message, element, value.ty);
+                let mut index = index.clone();
+                for (dim, right) in &agreeing[side] {
+                    let wanted = code.extent_at(&declared, &lane, *dim, &index);
+                    let found = code.extent_at(value, &coords, *dim, &index);
+                    index[*dim] = code.if_equal((found, &name), (wanted, right), &lane, index[*dim]);
                 }
-                element
+                code.element_at(value, &coords, &index, &Outside::Never)
             };
             let element = code.choose(holds, var.ty.element, |code| of(code, 0), |code| of(code, 1));
             let f = code.b.finish_needed(&[element]);
@@ -199,8 +196,8 @@ impl<'p> Lifter<'p> {
         }
     }
 
-    /// The dimensions in which a way's result may have another extent than is declared.
-    fn not_agreeing(&self, vars: &[Var], at: usize, way: &Way<'_>) -> Vec<usize> {
+    /// The dimensions in which a way's result may have another extent than is declared, and what messages call that one.
+    fn not_agreeing(&self, vars: &[Var], at: usize, way: &Way<'_>) -> Vec<(usize, String)> {
         let Some(block) = way.block else { return Vec::new() };
         let found = self.source_type(block.results[at]);
         vars[at]
@@ -221,7 +218,7 @@ impl<'p> Lifter<'p> {
                 };
                 self.sizes.equal(declared, **found) != fusebox_ir::analysis::Answer::Proved
             })
-            .map(|(dim, _)| dim)
+            .filter_map(|(dim, (&declared, _))| Some((dim, self.said(declared)?)))
             .collect()
     }
 }

@@ -1,14 +1,16 @@
 //! Checks in lanes: what they find says the lane.
 
 use fusebox_ir::{
-    Binary, Constant, ElementType,
+    ArrayOp, Binary, Constant, ElementType,
     ElementType::{Bool, I64},
-    Local, ScalarOp, ScalarOperand,
+    LambdaBuilder, Local, ScalarOp, ScalarOperand, ScalarValue, Type,
 };
 
 use super::{
+    Lifter, Value,
     code::Code,
-    context::{Made, ROOT},
+    context::{ContextId, Made, ROOT},
+    flat::operands,
     lane::in_lane,
 };
 use crate::faults;
@@ -48,6 +50,23 @@ impl Code<'_, '_> {
         self.assert(both, (message, shown), index, I64)
     }
 
+    /// An index, if two extents with these names are equal; else an error that names the lane of these coordinates.
+    pub fn if_equal(
+        &mut self,
+        (found, left): (ScalarOperand, &str),
+        (expected, right): (ScalarOperand, &str),
+        lane: &[ScalarOperand],
+        index: ScalarOperand,
+    ) -> ScalarOperand {
+        if found == expected {
+            return index;
+        }
+        let equal = self.binary(Binary::Eq, found, expected, Bool);
+        let (message, lane) = in_lane(&faults::unequal_extents(left, right), lane);
+        let shown = [&[found, expected][..], &lane].concat();
+        self.assert(equal, (message, shown), index, I64)
+    }
+
     /// The lane that this code is of, as the indices of the nests around it, if it is told its coordinates.
     pub fn own_lane(&mut self) -> Vec<ScalarOperand> {
         if self.coords.len() != self.lifter.context(self.context).dims.len() {
@@ -85,6 +104,61 @@ impl Code<'_, '_> {
         let zero = ScalarOperand::Constant(Constant::from_bits(ty, 0));
         let fine = self.binary(Binary::Ne, by, zero, Bool);
         self.assert(fine, in_lane(faults::DIVISION, &lane), by, ty)
+    }
+}
+
+impl Lifter<'_> {
+    /// Sizes for the lanes of a context that are known not to be negative, or fail. Where only some lanes get there, others do not fail.
+    pub fn checked_sizes(&mut self, sizes: &Value, lanes: ContextId) -> Value {
+        if self.not_negative.contains(&sizes.array) {
+            return sizes.clone();
+        }
+        let mut steps = self.steps(sizes.home, lanes).into_iter().rev();
+        if let Some(some) = steps.find(|&step| matches!(self.context(step).made, Made::Subset { .. })) {
+            return self.checked_sizes_of_some(sizes, some);
+        }
+        let ty = self.flat.ty(sizes.array).clone();
+        let mut f = LambdaBuilder::new();
+        let alone = sizes.home == ROOT;
+        let size = if alone { ScalarValue::outer(sizes.array, I64) } else { f.param("", I64) };
+        let lane: Vec<_> = ty.extents.iter().map(|_| f.param("", I64).operand).collect();
+        let fine = f.binary(Binary::Ge, size, 0i64);
+        let name = &self.name_of(sizes.array);
+        let (message, lane) = in_lane(&faults::negative_extent(name), &lane);
+        let shown = [&[size.operand][..], &lane].concat();
+        // Where the array is made that has the size.
+        f.at(self.flat.place.clone());
+        let op = ScalarOp::Assert { condition: fine.operand, message, shown, value: size.operand };
+        let checked = f.instruction(op, &[I64]);
+        let f = f.finish(&[checked[0]]);
+        let op = if alone {
+            ArrayOp::Unit { f }
+        } else {
+            let lanes = (0..ty.rank()).map(|dim| self.coordinate_of(&ty.extents, dim));
+            ArrayOp::Map { f, sources: [sizes.array].into_iter().chain(lanes).collect() }
+        };
+        let array = self.flat.bind_out(op, &name.as_str().into(), ty);
+        self.not_negative.insert(array);
+        Value { array, ..sizes.clone() }
+    }
+
+    /// The same for those lanes of their home that are lanes of another context.
+    fn checked_sizes_of_some(&mut self, sizes: &Value, some: ContextId) -> Value {
+        let name = self.name_of(sizes.array);
+        let lifted = self.lifted(sizes, some);
+        let dims = self.dims(some);
+        let mut code = Code::over(self, some);
+        let coords = code.coords.clone();
+        let size = code.read_of_lane(lifted.array, coords);
+        let fine = code.binary(Binary::Ge, size, Code::constant(0), Bool);
+        let lane = code.own_lane();
+        let (message, lane) = in_lane(&faults::negative_extent(&name), &lane);
+        let checked = code.assert(fine, (message, [&[size][..], &lane].concat()), size, I64);
+        let f = code.b.finish_needed(&[checked]);
+        let op = ArrayOp::Generate { extents: operands(&dims), f };
+        let array = self.flat.bind_out(op, &name.as_str().into(), Type::array(dims, I64));
+        self.not_negative.insert(array);
+        Value { array, ..lifted }
     }
 }
 

@@ -14,6 +14,7 @@ impl<'p> Lifter<'p> {
     pub fn concatenated(&mut self, binding: &'p Binding, home: ContextId, sources: &[ArrayId]) {
         let Some((size, vectors)) = binding.results.split_first() else { return };
         let Some(&first) = sources.first() else { return };
+        let wanted = vec![Some(self.source_name(first)); self.source_type(first).all_extents().count()];
         let first = self.array_value(first);
         let first = self.lifted(&first, home);
         let (elements, count) = self.end_to_end(&first, home);
@@ -22,7 +23,7 @@ impl<'p> Lifter<'p> {
             let value = self.array_value(source);
             let value = self.lifted(&value, home);
             let name = self.source_name(source);
-            let value = self.brought(&value, home, first.elements, &name);
+            let value = self.brought(&value, home, first.elements, &name, &wanted);
             let array = self.reshaped(value.array, self.dims(elements));
             self.define(var, Value { array, home, elements, ty: var.ty.element });
         }

@@ -6,17 +6,15 @@
 use fusebox_ir::{
     ArrayId, ArrayOp, Binary, Direction,
     ElementType::{Bool, I64},
-    Extent, Lambda, LambdaBuilder, MAX_RANK, Name, Operand, ScalarOp, ScalarValue, ScanForm, Type,
+    Extent, Lambda, LambdaBuilder, MAX_RANK, Name, Operand, ScanForm, Type,
 };
 
 use super::{
     Lifter, Value,
     flat::{operand, operands},
-    lane::in_lane,
 };
 
 pub(super) use crate::extents::scalar;
-use crate::faults;
 
 /// A set of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -173,7 +171,7 @@ impl Lifter<'_> {
         if let Some(&known) = self.raggeds.get(&(parent, sizes.array)) {
             return known;
         }
-        let checked = self.checked_sizes(sizes);
+        let checked = self.checked_sizes(sizes, parent);
         let lifted = self.lifted(&checked, parent);
         let sizes_flat = self.as_vector(lifted.array);
         let count = self.count(parent);
@@ -192,36 +190,6 @@ impl Lifter<'_> {
         self.contexts[context.0].level = level;
         self.raggeds.insert((parent, sizes.array), context);
         context
-    }
-
-    /// Sizes that are known not to be negative, or fail.
-    fn checked_sizes(&mut self, sizes: &Value) -> Value {
-        if self.not_negative.contains(&sizes.array) {
-            return sizes.clone();
-        }
-        let ty = self.flat.ty(sizes.array).clone();
-        let mut f = LambdaBuilder::new();
-        let alone = sizes.home == ROOT;
-        let size = if alone { ScalarValue::outer(sizes.array, I64) } else { f.param("", I64) };
-        let lane: Vec<_> = ty.extents.iter().map(|_| f.param("", I64).operand).collect();
-        let fine = f.binary(Binary::Ge, size, 0i64);
-        let name = &self.name_of(sizes.array);
-        let (message, lane) = in_lane(&faults::negative_extent(name), &lane);
-        let shown = [&[size.operand][..], &lane].concat();
-        // Where the array is made that has the size.
-        f.at(self.flat.place.clone());
-        let op = ScalarOp::Assert { condition: fine.operand, message, shown, value: size.operand };
-        let checked = f.instruction(op, &[I64]);
-        let f = f.finish(&[checked[0]]);
-        let op = if alone {
-            ArrayOp::Unit { f }
-        } else {
-            let lanes = (0..ty.rank()).map(|dim| self.coordinate_of(&ty.extents, dim));
-            ArrayOp::Map { f, sources: [sizes.array].into_iter().chain(lanes).collect() }
-        };
-        let array = self.flat.bind_out(op, &name.as_str().into(), ty);
-        self.not_negative.insert(array);
-        Value { array, ..sizes.clone() }
     }
 
     /// Where segments of these sizes begin, and their sum: one more than there are sizes.

@@ -1,10 +1,6 @@
 //! What holds blocks, where no lane decides what is run: nests, clusters, fallbacks.
 
-use fusebox_ir::{
-    ArrayOp, Binary, Binding, Block,
-    ElementType::{Bool, I64},
-    Extent, Lambda, Operand, Type, Var,
-};
+use fusebox_ir::{ArrayOp, Binding, Block, ElementType::I64, Extent, Lambda, Operand, Type, Var};
 
 use super::{
     Bound, Lifter, Value,
@@ -13,7 +9,7 @@ use super::{
     code::{Code, Outside},
     context::{ContextId, LaneExtent, Made, ROOT},
     flat::operands,
-    lane::{in_lane, type_in_lane},
+    lane::type_in_lane,
     loops::Loop,
 };
 use crate::Error;
@@ -156,7 +152,7 @@ impl<'p> Lifter<'p> {
             let same = self.context(step).parent == at;
             at = match extent {
                 Extent::Unknown if same => step,
-                Extent::Unknown => match self.own_extent(&value, step, home, &twins) {
+                Extent::Unknown => match self.own_extent(&value, step, home, &twins, Some(name)) {
                     Some(extent) => self.extend(home, at, &extent),
                     None => at,
                 },
@@ -167,11 +163,28 @@ impl<'p> Lifter<'p> {
             };
             twins.push((step, at));
         }
-        self.brought(&value, home, at, name)
+        let wanted: Vec<Option<String>> = ty.all_extents().map(|&extent| self.said(extent)).collect();
+        self.brought(&value, home, at, name, &wanted)
     }
 
-    /// A value in the lanes of `home` over another context made from it; where it has other extents, that is an error.
-    pub fn brought(&mut self, value: &Value, home: ContextId, at: ContextId, name: &str) -> Value {
+    /// What messages call a declared extent.
+    pub fn said(&self, extent: Extent) -> Option<String> {
+        match extent {
+            Extent::Value(id) => Some(self.source_name(id)),
+            Extent::Constant(number) => Some(number.to_string()),
+            Extent::Unknown => None,
+        }
+    }
+
+    /// A value in the lanes of `home` over another context made from it; where it has other extents than those called `wanted`, that is an error.
+    pub fn brought(
+        &mut self,
+        value: &Value,
+        home: ContextId,
+        at: ContextId,
+        name: &str,
+        wanted: &[Option<String>],
+    ) -> Value {
         if at == value.elements {
             return value.clone();
         }
@@ -190,18 +203,15 @@ impl<'p> Lifter<'p> {
             let own = self.steps(home, at);
             let mut code = Code::over(self, at);
             let lane = code.lane(home);
-            let index = code.own_indices(&own);
+            let mut index = code.own_indices(&own);
             let declared = Value { elements: at, ..value.clone() };
-            let mut fine = fusebox_ir::ScalarOperand::Constant(true.into());
-            for dim in 0..own.len() {
-                let wanted = code.extent_at(&declared, &lane, dim, &index);
+            for (dim, right) in wanted.iter().enumerate().take(own.len()) {
+                let Some(right) = right else { continue };
+                let expected = code.extent_at(&declared, &lane, dim, &index);
                 let found = code.extent_at(value, &lane, dim, &index);
-                let same = code.binary(Binary::Eq, wanted, found, Bool);
-                fine = code.binary(Binary::LogicalAnd, fine, same, Bool);
+                index[dim] = code.if_equal((found, name), (expected, right), &lane, index[dim]);
             }
             let element = code.element_at(value, &lane, &index, &Outside::Never);
-            let message = in_lane(&format!("`{name}` has other extents than its type says"), &lane);
-            let element = code.assert(fine, message, element, value.ty);
             let f = code.b.finish_needed(&[element]);
             let op = ArrayOp::Generate { extents: operands(&dims), f };
             self.flat.bind(op, vec![(name.into(), Type::array(dims, value.ty))])[0]
@@ -239,7 +249,11 @@ impl<'p> Lifter<'p> {
             self.define(param, value.clone());
         }
         self.bindings(fallback)?;
-        self.given(binding, fallback);
+        for (var, &result) in binding.results.iter().zip(&fallback.results) {
+            let value = self.array_value(result);
+            let value = self.declared(&value, value.home, &var.ty, &self.source_name(var.id));
+            self.define(var, value);
+        }
         for var in fallback.sizes.iter().chain(&fallback.params) {
             self.env.remove(&var.id);
         }

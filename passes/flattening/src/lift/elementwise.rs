@@ -180,9 +180,8 @@ impl<'p> Lifter<'p> {
 
     fn compute(&mut self, binding: &'p Binding, home: ContextId, sources: &[ArrayId]) {
         for (var, &source) in binding.results.iter().zip(sources) {
-            let elements = self.elements(home, &var.ty);
             let value = self.array_value(source);
-            let array = self.conformed(&value, home, elements);
+            let Value { array, elements, .. } = self.declared(&value, home, &var.ty, &self.source_name(var.id));
             let ty = Type::array(self.dims(elements), var.ty.element);
             let array = self.flat.bind(ArrayOp::Compute { sources: vec![array] }, vec![(var.name.clone(), ty)])[0];
             self.define(var, Value { array, home, elements, ty: var.ty.element });

@@ -3,7 +3,7 @@
 use fusebox_ir::{ArrayId, ArrayOp, ElementType::I64, Extent, Lambda, ScalarOperand, Type, Var};
 
 use super::{
-    Lifter, Value,
+    Bound, Lifter, Value,
     code::Code,
     context::{ContextId, LaneExtent, Made, ROOT},
     flat::operands,
@@ -46,12 +46,13 @@ impl Levels {
 
 impl<'p> Lifter<'p> {
     /// The extents of inner arrays that a type does not say, where all of these values have the same and it is known at a level of blocks.
-    pub fn agreed(&self, var: &Var, home: ContextId, values: &[&Value], level: usize) -> Vec<Option<LaneExtent>> {
+    pub fn agreed(&mut self, var: &Var, home: ContextId, values: &[&Value], level: usize) -> Vec<Option<LaneExtent>> {
         let mut agreed = Vec::new();
         // Whether contexts up to here are those of all values.
         let mut same = true;
         for (dim, extent) in var.ty.all_extents().enumerate() {
             if *extent != Extent::Unknown {
+                same = same && self.is_known_as(*extent, values, dim);
                 continue;
             }
             let mut all = values.iter().map(|value| self.stays(value, home, dim, level, same));
@@ -61,6 +62,24 @@ impl<'p> Lifter<'p> {
             agreed.push(first);
         }
         agreed
+    }
+
+    /// Whether an extent that a type says is what all values have there, and is known before them.
+    fn is_known_as(&mut self, extent: Extent, values: &[&Value], dim: usize) -> bool {
+        if let Extent::Value(id) = extent
+            && let Bound::Missing = self.bound(id)
+        {
+            return false;
+        }
+        let wanted = self.lane_extent(extent);
+        values.iter().all(|value| match self.steps(value.home, value.elements).get(dim) {
+            Some(&step) => match (&self.context(step).made, &wanted) {
+                (Made::Uniform { extent }, LaneExtent::Uniform(wanted)) => extent == wanted,
+                (Made::Ragged { sizes, .. }, LaneExtent::Varying(wanted)) => sizes.array == wanted.array,
+                _ => false,
+            },
+            None => false,
+        })
     }
 
     /// The extent of a value along a dimension, as one in the lanes of `home` that is known at a level of blocks.

@@ -24,6 +24,7 @@ impl<'p> Lifter<'p> {
                 outputs.push(Output { name: output.name.clone(), ty: self.output_type(&output.ty) });
                 continue;
             }
+            let value = self.declared(&value, ROOT, &output.ty, &output.name);
             let (extents, values) = self.apart(&value, &output.ty);
             let mut outer: Vec<Extent> = self.output_type(&output.ty).extents;
             let level = output.ty.inner.first().map_or(0, Vec::len);

@@ -187,7 +187,8 @@ impl<'p> Lifter<'p> {
     /// Which lanes of a context go on from this state.
     pub fn asked(&mut self, condition: &'p Block, state: &[Value], lanes: ContextId) -> Result<ArrayId, Error> {
         for (param, value) in condition.params.iter().zip(state) {
-            self.define(param, value.clone());
+            let value = self.declared(value, value.home, &param.ty, &param.name.0);
+            self.define(param, value);
         }
         self.bindings(condition)?;
         let go = self.array_value(condition.results[0]);

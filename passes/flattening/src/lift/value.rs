@@ -7,7 +7,7 @@ use fusebox_ir::{
 use super::{
     Lifter,
     code::{Code, Outside},
-    context::{ContextId, LaneExtent, Made},
+    context::{ContextId, LaneExtent, Made, ROOT},
     flat::operand,
 };
 
@@ -30,7 +30,7 @@ impl Lifter<'_> {
         // Contexts of the value, and what stands for them.
         let mut twins = Vec::new();
         for step in self.steps(value.home, value.elements) {
-            let Some(extent) = self.own_extent(value, step, home, &twins) else { continue };
+            let Some(extent) = self.own_extent(value, step, home, &twins, None) else { continue };
             to = self.extend(home, to, &extent);
             twins.push((step, to));
         }
@@ -38,26 +38,41 @@ impl Lifter<'_> {
     }
 
     /// The extent along a step of a value, seen from a context at or below its home; `twins` are the contexts of steps before, and what
-    /// stands for them there.
+    /// stands for them there. If the twins should be as long, `compared` is the name of what is not where they are not.
     pub fn own_extent(
         &mut self,
         value: &Value,
         step: ContextId,
         home: ContextId,
         twins: &[(ContextId, ContextId)],
+        compared: Option<&str>,
     ) -> Option<LaneExtent> {
         match self.context(step).made.clone() {
             Made::Uniform { extent } => Some(LaneExtent::Uniform(extent)),
             Made::Ragged { sizes, .. } => {
                 let twin = twins.iter().rev().find(|(old, new)| *old == sizes.home && old != new).copied();
-                Some(LaneExtent::Varying(match twin {
-                    // Extents of an array of arrays depend on the array.
-                    Some((old, new)) => self.transported(&sizes, value.home, old, home, new),
-                    None => sizes,
+                let uniform = |(old, new)| self.is_uniform(ROOT, old) && self.is_uniform(ROOT, new);
+                let compared = compared.filter(|_| twin.is_some_and(uniform));
+                // Extents of an array of arrays depend on the array.
+                Some(LaneExtent::Varying(match (twin, compared) {
+                    (Some((_, new)), Some(name)) => self.as_long(&sizes, new, name),
+                    (Some((old, new)), None) => self.transported(&sizes, value.home, old, home, new),
+                    (None, _) => sizes,
                 }))
             }
             Made::Root | Made::Subset { .. } => None,
         }
+    }
+
+    /// A scalar over plain extents as one over others, which should be equal; else it is an error that says this name.
+    fn as_long(&mut self, scalar: &Value, new: ContextId, name: &str) -> Value {
+        let ty = Type::array(self.dims(new), scalar.ty);
+        let op = ArrayOp::Slice { dims: vec![None; ty.rank()], sources: vec![scalar.array] };
+        let array = self.where_there_are_lanes(op, name, ty);
+        if self.not_negative.contains(&scalar.array) {
+            self.not_negative.insert(array);
+        }
+        Value { array, home: new, elements: new, ty: scalar.ty }
     }
 
     /// A scalar over a context that was made from `above`, as a scalar over another that was made in the same way from `base`.

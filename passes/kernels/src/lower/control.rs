@@ -85,6 +85,14 @@ impl<'p> Lower<'p> {
         }
     }
 
+    /// The state of a loop has the extents that parameters of its blocks declare.
+    fn check_params(&mut self, params: &[Var], state: &[ValueId], origin: &Origin, steps: &mut Vec<Step>) {
+        for (param, &value) in params.iter().zip(state) {
+            let expected: Vec<PlanExtent> = param.ty.extents.iter().map(|&of| self.extent(of)).collect();
+            self.check_type(value.into(), &expected, &name(param), origin, steps);
+        }
+    }
+
     pub(super) fn while_loop(&mut self, binding: &'p Binding, steps: &mut Vec<Step>) -> Result<(), Error> {
         let ArrayOp::While { condition, step, starts } = &binding.op else { unreachable!("a loop") };
         let origin = self.origin(binding);
@@ -105,19 +113,23 @@ impl<'p> Lower<'p> {
             self.bindings.bind(var.id, Bound::Plan(value.into()));
         }
         let mut decided = PlanOperand::Constant(false.into());
-        let condition_steps = self.branch(condition, &mut |this, _| {
+        let mut condition_steps = Vec::new();
+        self.check_params(&condition.params, &state, &origin, &mut condition_steps);
+        condition_steps.extend(self.branch(condition, &mut |this, _| {
             decided = this.find(condition.results[0]);
             Ok(())
-        })?;
+        })?);
         for (var, &value) in step.params.iter().zip(&state) {
             self.bindings.bind(var.id, Bound::Plan(value.into()));
         }
         let mut next = Vec::new();
-        let body = self.branch(step, &mut |this, steps| {
+        let mut body = Vec::new();
+        self.check_params(&step.params, &state, &origin, &mut body);
+        body.extend(self.branch(step, &mut |this, steps| {
             next = step.results.iter().map(|&id| this.find(id)).collect();
             this.check_types(&next, &state, &binding.results, &origin, steps);
             Ok(())
-        })?;
+        })?);
         self.bindings.undo(mark);
         self.values.restore(checkpoint);
         steps.push(Step::While { state: state.clone(), condition_steps, condition: decided, body, next });

@@ -1,0 +1,352 @@
+//! Branches of scalar code that read what may fail, as branches of blocks.
+//!
+//! Programs mean evaluation by need, in scalar code too: `if n > 0 { greatest } else { 0 }` needs the fold `greatest` where its condition holds.
+//! Passes place operations by what blocks need, and a `cond` says that in their terms.
+
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
+
+use crate::{
+    ArrayId, ArrayOp, Binary, Binding, Block, Constant, Fresh, Instruction, Lambda, LambdaBuilder, Operand, Program,
+    ScalarOp, ScalarOperand, ScalarPart, Type, Var,
+    analysis::{
+        Definitions, Sizes,
+        demand::{Demand, Need, fallible_units},
+        effects::binding_can_fail,
+        need::certainly_executed,
+        restrict::closure,
+    },
+};
+
+/// The program with a `cond` for each branch of a `unit` that reads what may fail, where nothing else certainly needs that.
+///
+/// Results and errors are the same. Branches in functions that run for each element stay: they are not decided once.
+pub fn with_branches(program: &Program) -> Cow<'_, Program> {
+    let risks = Risks::of(program);
+    if risks.made_of.is_empty() {
+        return Cow::Borrowed(program);
+    }
+    let fallible = fallible_units(&program.body);
+    let mut lazy = HashSet::new();
+    for block in program.body.blocks() {
+        lazy.extend(lazily_read(block, &risks, &fallible));
+    }
+    if lazy.is_empty() {
+        return Cow::Borrowed(program);
+    }
+    Cow::Owned(program.clone().rewrite(&mut |binding, fresh| {
+        let mut out = Vec::new();
+        split(binding, &lazy, fresh, &mut out);
+        out
+    }))
+}
+
+/// What operations give, but for scalar code that is made of nothing else: a branch can hold that itself.
+#[derive(Default)]
+struct Risks {
+    /// Of operations that may fail.
+    own: HashSet<ArrayId>,
+    /// Of these, and of what is made of what they give.
+    made_of: HashSet<ArrayId>,
+}
+
+impl Risks {
+    fn of(program: &Program) -> Self {
+        let mut risks = Self::default();
+        let branches = |binding: &Binding| matches!(&binding.op, ArrayOp::Unit { f } if has_branches(f));
+        if !program.body.blocks().flat_map(|block| &block.bindings).any(branches) {
+            return risks;
+        }
+        let (definitions, sizes) = (Definitions::of(program), Sizes::of_program(program));
+        // In order of definition: what a block uses from outside is defined before it.
+        let mut lists: Vec<std::slice::Iter<'_, Binding>> = vec![program.body.bindings.iter()];
+        while let Some(list) = lists.last_mut() {
+            let Some(binding) = list.next() else {
+                lists.pop();
+                continue;
+            };
+            let ids = binding.results.iter().map(|var| var.id);
+            let is_code = matches!(binding.op, ArrayOp::Unit { .. });
+            let mut risky = false;
+            if !is_code && binding_can_fail(binding, &sizes, &|id| definitions.ty(id)) {
+                risks.own.extend(ids.clone());
+                risky = true;
+            }
+            binding.for_each_use(&mut |id| risky |= risks.made_of.contains(&id));
+            if risky {
+                risks.made_of.extend(ids);
+            }
+            lists.extend(binding.op.bodies().map(|block| block.bindings.iter()));
+        }
+        risks
+    }
+}
+
+fn has_branches(f: &Lambda) -> bool {
+    f.instructions.iter().any(|instruction| is_branch(&instruction.op))
+}
+
+fn is_branch(op: &ScalarOp) -> bool {
+    let logical = |function: &Binary| matches!(function, Binary::LogicalAnd | Binary::LogicalOr);
+    matches!(op, ScalarOp::If { .. }) || matches!(op, ScalarOp::Binary { function, .. } if logical(function))
+}
+
+/// What may fail, and the results of the block need only where a branch of scalar code is taken.
+fn lazily_read(block: &Block, risks: &Risks, fallible: &HashSet<ArrayId>) -> HashSet<ArrayId> {
+    let mut lazy = HashSet::new();
+    let mut demand = Demand::new(fallible, &[]);
+    block.results.iter().for_each(|&id| demand.add(id, Need::Now));
+    for binding in block.bindings.iter().rev() {
+        let Some(need) = binding.results.iter().filter_map(|var| demand.of(var.id)).max() else { continue };
+        let wanted = demand.wanted(binding);
+        match &binding.op {
+            ArrayOp::Unit { f } if has_branches(f) => {
+                let certain = certainly_read(f);
+                let of = if need == Need::Perhaps { Need::Perhaps } else { Need::Now };
+                f.outer_uses(&mut |id| match risks.made_of.contains(&id) && !certain.contains(&id) {
+                    true => _ = lazy.insert(id),
+                    false => demand.add(id, of),
+                });
+            }
+            ArrayOp::Unit { f } if need == Need::Inlined => demand.function(f),
+            _ if wanted.contains(&true) => demand.computed(binding, &closure(binding, &wanted)),
+            _ => demand.perhaps(binding),
+        }
+    }
+    if !lazy.is_empty() {
+        let made_by: HashMap<ArrayId, &Binding> = block
+            .bindings
+            .iter()
+            .flat_map(|binding| binding.results.iter().map(move |var| (var.id, binding)))
+            .collect();
+        lazy.retain(|&id| may_fail_alone(id, &made_by, &demand, risks));
+    }
+    lazy
+}
+
+/// Whether something that a value is made of may fail, and is not certainly needed.
+fn may_fail_alone(id: ArrayId, made_by: &HashMap<ArrayId, &Binding>, demand: &Demand<'_>, risks: &Risks) -> bool {
+    let (mut seen, mut waiting) = (HashSet::new(), vec![id]);
+    while let Some(id) = waiting.pop() {
+        if demand.of(id) == Some(Need::Now) || !risks.made_of.contains(&id) || !seen.insert(id) {
+            continue;
+        }
+        match made_by.get(&id) {
+            Some(binding) if !risks.own.contains(&id) => binding.for_each_use(&mut |id| waiting.push(id)),
+            _ => return true,
+        }
+    }
+    false
+}
+
+/// What is read from outside whenever the results of this code are needed.
+fn certainly_read(f: &Lambda) -> HashSet<ArrayId> {
+    let outer = |operand: &ScalarOperand| if let ScalarOperand::Outer(id) = operand { Some(*id) } else { None };
+    let mut read: HashSet<ArrayId> = f.results.iter().filter_map(outer).collect();
+    for instruction in certainly_executed(f) {
+        match &instruction.op {
+            ScalarOp::If { condition, then, otherwise } => {
+                read.extend(outer(condition));
+                let otherwise = certainly_read(otherwise);
+                read.extend(certainly_read(then).into_iter().filter(|id| otherwise.contains(id)));
+            }
+            ScalarOp::While { condition, starts, .. } => {
+                read.extend(starts.iter().filter_map(outer));
+                read.extend(certainly_read(condition));
+            }
+            op => {
+                // The right side of `&&` and `||` is needed if the left one says so.
+                let certain = if is_branch(op) { 1 } else { usize::MAX };
+                for part in op.parts().into_iter().take(certain) {
+                    match part {
+                        ScalarPart::Operand(operand) => read.extend(outer(operand)),
+                        ScalarPart::Array(id) => _ = read.insert(*id),
+                        ScalarPart::Body(_) => {}
+                    }
+                }
+            }
+        }
+    }
+    read
+}
+
+/// Scalar code around a branch that reads one of these: what decides, the branch, and what is computed with what it gives.
+fn split(binding: Binding, lazy: &HashSet<ArrayId>, fresh: &mut Fresh, out: &mut Vec<Binding>) {
+    let Binding { results, op: ArrayOp::Unit { f }, place } = binding else { return out.push(binding) };
+    let certain = certainly_read(&f);
+    let reads = |code: &Lambda| {
+        let mut reads = false;
+        code.outer_uses(&mut |id| reads |= lazy.contains(&id) && !certain.contains(&id));
+        reads
+    };
+    let branches = reads(&f).then(|| first_branch(&f, &reads)).flatten();
+    let Some(Branch { at, condition, ways }) = branches else {
+        return out.push(Binding { results, op: ArrayOp::Unit { f }, place });
+    };
+    let of = |op: ArrayOp, results: Vec<Var>| Binding { results, op, place: place.clone() };
+    let condition = match condition {
+        ScalarOperand::Constant(constant) => Operand::Constant(constant),
+        ScalarOperand::Outer(id) => Operand::Value(id),
+        local @ ScalarOperand::Local(_) => {
+            let decides = code(&[], &f.instructions[..at], &[local], &[]);
+            let var = Var { id: fresh.id(), ty: Type::scalar(crate::ElementType::Bool), name: "holds".into() };
+            let id = var.id;
+            split(of(ArrayOp::Unit { f: decides }, vec![var]), lazy, fresh, out);
+            Operand::Value(id)
+        }
+    };
+    let given = &f.instructions[at].results;
+    let mut vars = || -> Vec<Var> {
+        given.iter().map(|local| Var { id: fresh.id(), ty: Type::scalar(local.ty), name: local.name.clone() }).collect()
+    };
+    let own = [vars(), vars()];
+    // What the branch gives may be all that the code does.
+    let is_all = f.results.iter().copied().eq(given.iter().map(|local| ScalarOperand::Local(local.id)));
+    let all = if is_all { results.clone() } else { vars() };
+    let arguments: Vec<ScalarOperand> = all.iter().map(|var| ScalarOperand::Outer(var.id)).collect();
+    let [then, otherwise] = std::array::from_fn(|side| {
+        let results = own[side].iter().map(|var| var.id).collect();
+        let mut bindings = Vec::new();
+        split(of(ArrayOp::Unit { f: ways[side].clone() }, own[side].clone()), lazy, fresh, &mut bindings);
+        Block { bindings, results, ..Block::default() }
+    });
+    out.push(of(ArrayOp::Cond { condition, then, otherwise }, all));
+    if !is_all {
+        let others: Vec<Instruction> = [&f.instructions[..at], &f.instructions[at + 1..]].concat();
+        let rest = code(given, &others, &f.results, &arguments);
+        split(of(ArrayOp::Unit { f: rest }, results), lazy, fresh, out);
+    }
+}
+
+/// An instruction that takes one of two ways.
+struct Branch {
+    at: usize,
+    condition: ScalarOperand,
+    /// The code of each, with what it needs of the instructions before.
+    ways: [Lambda; 2],
+}
+
+/// The first that is certainly executed and takes a way that reads.
+fn first_branch(f: &Lambda, reads: &dyn Fn(&Lambda) -> bool) -> Option<Branch> {
+    let certain = certainly_executed(f);
+    let is_certain = |at: &(usize, &Instruction)| certain.iter().any(|&other| std::ptr::eq(other, at.1));
+    f.instructions.iter().enumerate().filter(is_certain).find_map(|(at, instruction)| {
+        let before = &f.instructions[..at];
+        let constant = |value: bool| Lambda { results: vec![Constant::from(value).into()], ..Lambda::default() };
+        let (condition, ways) = match &instruction.op {
+            ScalarOp::If { condition, then, otherwise } => {
+                let way = |body: &Lambda| code(&[], &[before, &body.instructions].concat(), &body.results, &[]);
+                (*condition, [way(then), way(otherwise)])
+            }
+            ScalarOp::Binary { function: Binary::LogicalAnd, a, b } => {
+                (*a, [code(&[], before, &[*b], &[]), constant(false)])
+            }
+            ScalarOp::Binary { function: Binary::LogicalOr, a, b } => {
+                (*a, [constant(true), code(&[], before, &[*b], &[])])
+            }
+            _ => return None,
+        };
+        ways.iter().any(reads).then_some(Branch { at, condition, ways })
+    })
+}
+
+/// Code of these instructions for these results, as far as they need them; arguments stand for locals.
+fn code(
+    params: &[crate::Local],
+    instructions: &[Instruction],
+    results: &[ScalarOperand],
+    arguments: &[ScalarOperand],
+) -> Lambda {
+    let f = Lambda { params: params.to_vec(), instructions: instructions.to_vec(), results: results.to_vec() };
+    let mut code = LambdaBuilder::new();
+    let results = code.call(&f, arguments);
+    code.finish_needed(&results)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_branches;
+    use crate::text;
+
+    fn made(source: &str) -> String {
+        let program = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+        let made = with_branches(&program).into_owned();
+        crate::validate(&made, &[]).unwrap_or_else(|errors| panic!("{errors}\n{made}"));
+        made.to_string()
+    }
+
+    fn unchanged(source: &str) {
+        assert_eq!(made(source), text::parse(source).expect("parsed before").to_string());
+    }
+
+    #[test]
+    fn what_may_fail_moves_under_what_decides() {
+        insta::assert_snapshot!(made("fn f(x: [n]i64, k: i64) -> i64 {
+            let m: i64 = fold1(|a, b| max(a, b), x)
+            let y = if k * 2 > n { m + k } else { k }
+            return y: y + 1 }"), @"
+        fn f(x: [n]i64, k: i64) -> i64 {
+          let m: i64 = fold1(|a, b| max(a, b), x)
+          let holds = k * 2 > n
+          let y1: i64 = cond(holds, || {
+            let a5 = m + k
+            return a5 }, || {
+            let a6 = k
+            return a6 })
+          let y = y1 + 1
+          return y }
+        ");
+        insta::assert_snapshot!(made("fn f(x: [n]i64) -> bool {
+            let m: i64 = fold1(|a, b| max(a, b), x)
+            let y = n > 0 && (n > 5 || m > 3)
+            return y }"), @"
+        fn f(x: [n]i64) -> bool {
+          let m: i64 = fold1(|a, b| max(a, b), x)
+          let holds = n > 0
+          let y: bool = cond(holds, || {
+            let holds1 = n > 5
+            let a7: bool = cond(holds1, || {
+              let a5 = true
+              return a5 }, || {
+              let a6 = m > 3
+              return a6 })
+            return a7 }, || {
+            let a8 = false
+            return a8 })
+          return y }
+        ");
+    }
+
+    #[test]
+    fn what_is_needed_anyway_and_what_cannot_fail_stays() {
+        unchanged(
+            "fn f(x: [n]i64) -> i64, i64 {
+            let m: i64 = fold1(|a, b| max(a, b), x)
+            let y = if n > 0 { m } else { 0 }
+            return y, z: m + 1 }",
+        );
+        unchanged(
+            "fn f(x: [n]i64) -> i64 {
+            let m: i64 = fold(|a, b| max(a, b), 0, x)
+            let y = if n > 0 { m } else { 0 }
+            return y }",
+        );
+        // A branch holds scalar code that may fail.
+        unchanged(
+            "fn f(x: [n]i64) -> i64 {
+            let q = 100 / n
+            let y = if n > 0 { q + x[0] } else { 0 }
+            return y }",
+        );
+        // What it is made of is needed.
+        unchanged(
+            "fn f(x: [n]i64) -> i64, [n]i64 {
+            let q: [n]i64 = map(|v| 100 / v, x)
+            let m: i64 = fold(|a, b| a + b, 0, q)
+            let y = if n > 3 { m } else { 0 }
+            return y, q }",
+        );
+    }
+}
