@@ -13,7 +13,7 @@ use fusebox_ir::{
     },
 };
 
-use crate::nest::{Associates, KernelBuilder};
+use crate::nest::{Associates, Commutes, KernelBuilder};
 
 /// Bytes of accumulator: so many that additions of one lane do not wait for each other.
 const ACCUMULATOR: usize = 256;
@@ -103,7 +103,7 @@ fn power_of_two(lanes: usize) -> u32 {
 
 /// Looks up how the reduces and scans of a finished nest associate: all its loads are known.
 pub(crate) fn put(nest: &mut KernelBuilder<'_>) {
-    let mut found: HashMap<LocalId, Association> = HashMap::new();
+    let mut found: HashMap<LocalId, (Association, Option<Lambda>)> = HashMap::new();
     for statement in statements(nest) {
         let (results, to) = match &statement.action {
             Action::Reduce { results, to, .. } => (results, *to),
@@ -122,14 +122,20 @@ pub(crate) fn put(nest: &mut KernelBuilder<'_>) {
             }
             _ => continue,
         };
-        found.insert(first, association);
+        let by_lanes = matches!(association, Association::Interleaved { .. } | Association::Ragged { .. });
+        let commuting = match &associates.commutes {
+            Commutes::As(combine) if by_lanes => Some(combine.clone()),
+            Commutes::Yes | Commutes::No | Commutes::As(_) => None,
+        };
+        found.insert(first, (association, commuting));
     }
     for statement in nest.before.iter_mut().chain(&mut nest.after).flatten() {
-        if let Action::Reduce { results, association, .. } | Action::Scan { results, association, .. } =
+        if let Action::Reduce { results, association, combine, .. } | Action::Scan { results, association, combine, .. } =
             &mut statement.action
-            && let Some(&looked_up) = results.first().and_then(|first| found.get(&first.id))
+            && let Some((looked_up, commuting)) = results.first().and_then(|first| found.remove(&first.id))
         {
             *association = looked_up;
+            *combine = commuting.unwrap_or_else(|| std::mem::take(combine));
         }
     }
 }
@@ -154,9 +160,9 @@ fn of_reduce(
     let gathers = gathers && !(ragged && !reads_in_bodies && regroups);
     let lanes = if gathers { GATHER_LANES } else { power_of_two(ACCUMULATOR / widest) };
     match associates.commutes {
-        true if gathers && ragged => Association::Ragged { lanes, least: RAGGED_LEAST },
-        true => Association::Interleaved { lanes },
-        false => Association::Runs { lanes },
+        Commutes::No => Association::Runs { lanes },
+        _ if gathers && ragged => Association::Ragged { lanes, least: RAGGED_LEAST },
+        Commutes::Yes | Commutes::As(_) => Association::Interleaved { lanes },
     }
 }
 
@@ -175,7 +181,8 @@ fn of_scan(
     }
     let own = associates.types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);
     let widest = widest_in(nest, to, values).max(own);
-    let total_lanes = if associates.commutes { power_of_two(ACCUMULATOR / own) } else { 0 };
+    let commutes = matches!(associates.commutes, Commutes::Yes);
+    let total_lanes = if commutes { power_of_two(ACCUMULATOR / own) } else { 0 };
     Association::Tiles { lanes: power_of_two(GANG / widest), total_lanes }
 }
 

@@ -9,6 +9,7 @@ mod lower; // blocks to steps, clusters to kernels
 pub mod math; // functions such as `exp`, as scalar instructions
 mod memory; // frees, and kernels that write over what they read
 mod nest; // a kernel under construction
+mod positions; // choices that carry positions, made to commute
 mod report;
 mod strict; // scalar code by need, made strict
 mod unneeded; // launches whose results nothing needs

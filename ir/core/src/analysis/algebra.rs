@@ -1,6 +1,6 @@
 //! What is known of combining functions: whether they commute, whether they round, what leaves the other operand as it is.
 
-use super::selection::{is_choice, is_selection, local};
+use super::selection::{Choice, Numbers, is_selection, local};
 use crate::{Binary, Constant, ElementType, Lambda, ScalarOp, Unary, primitive};
 
 /// What is known of a combining function of 2k parameters and k results.
@@ -30,8 +30,14 @@ pub fn regroups(combine: &Lambda) -> bool {
         Some(all) => {
             all.into_iter().all(|(function, ty)| !ty.is_float() || matches!(function, Binary::Min | Binary::Max))
         }
-        None => is_choice(combine),
+        None => Choice::of(combine).is_some_and(|choice| choice.associates(Numbers::AndNan)),
     }
+}
+
+/// Whether one of both operands is left, all of its components, chosen by comparisons of others than this one: of numbers such that of three the
+/// same is left however they are grouped; a NaN may be left or not.
+pub fn chooses(combine: &Lambda, carried: usize) -> bool {
+    Choice::of(combine).is_some_and(|choice| !choice.compared.contains(&carried) && choice.associates(Numbers::Alone))
 }
 
 /// The function of each component, where every component is combined by itself with a built-in function that commutes.
@@ -42,7 +48,10 @@ pub fn built_ins(combine: &Lambda) -> Option<Vec<Binary>> {
 /// An identity for each component, where all are known: combining with it on either side gives the other operand, to the bit (of NaN but
 /// for sign and payload).
 pub fn identities(combine: &Lambda) -> Option<Vec<Constant>> {
-    typed_built_ins(combine)?.into_iter().map(|(function, ty)| identity(function, ty)).collect()
+    match typed_built_ins(combine) {
+        Some(all) => all.into_iter().map(|(function, ty)| identity(function, ty)).collect(),
+        None => Choice::of(combine)?.identity(),
+    }
 }
 
 fn typed_built_ins(combine: &Lambda) -> Option<Vec<(Binary, ElementType)>> {
@@ -199,6 +208,17 @@ mod tests {
         };
         assert!(regroups(&smallest(true)));
         assert!(!regroups(&smallest(false)), "of NaN, 2, 1 either NaN or 1 is left");
+    }
+
+    #[test]
+    fn what_is_chosen_last_is_an_identity() {
+        use ElementType::{F32, I32, I64};
+        let (least, most) = (Constant::from(i32::MIN), Constant::from(i64::MAX));
+        assert_eq!(algebra(&arg_extreme(Binary::Gt, Binary::Lt, I32)).identity, Some(vec![least, most]));
+        assert_eq!(algebra(&arg_extreme(Binary::Lt, Binary::Lt, I64)).identity, Some(vec![most, most]));
+        assert_eq!(algebra(&arg_extreme(Binary::Lt, Binary::Lt, F32)).identity, None, "NaN goes by what it meets");
+        // The first of equal keys: of the greatest index nothing is known.
+        assert_eq!(algebra(&arg_extreme(Binary::Le, Binary::Lt, I32)).identity, None);
     }
 
     #[test]

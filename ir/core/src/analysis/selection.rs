@@ -1,7 +1,8 @@
 //! Combining functions that choose: of two operands one is left, by comparisons of their components.
 
-use std::collections::HashMap;
+use std::{cmp::Ordering, collections::HashMap};
 
+use super::algebra;
 use crate::{Binary, Constant, ElementType, Lambda, LocalId, ScalarOp, ScalarOperand, Unary, primitive};
 
 /// Smaller (larger) key, then smaller (larger) index where keys are equal: one of two pairs of integers, chosen by an order on both
@@ -37,66 +38,165 @@ fn select(combine: &Lambda, arguments: [i64; 4]) -> Option<(i64, i64)> {
 /// Components that a choice compares, at most.
 const MOST_COMPARED: usize = 2;
 
-/// One of both operands, all of its components, chosen by comparisons of like components, so that of three operands the same one is left however
-/// they are grouped.
+/// Which values a function is tried on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Numbers {
+    Alone,
+    AndNan,
+}
+
+/// A function that leaves one of both operands, all of its components, chosen by comparisons of like components.
 ///
-/// Decided by trying it on all orders that the compared components of three operands may have, with NaN among them.
-pub(super) fn is_choice(combine: &Lambda) -> bool {
-    let k = combine.results.len();
-    if combine.params.len() != 2 * k || k == 0 {
-        return false;
-    }
-    let mut compared: Vec<usize> = Vec::new();
-    'wider: loop {
-        if compared.len() > MOST_COMPARED {
-            return false;
+/// Which one hangs on the relations of the components that are compared: it is tried on all of these.
+pub(super) struct Choice {
+    /// The components that are compared.
+    pub compared: Vec<usize>,
+    types: Vec<ElementType>,
+    /// For each combination of relations, those of the first component innermost, whether the right operand is left.
+    right: Vec<bool>,
+}
+
+impl Choice {
+    /// What `combine` is, if it is such a function.
+    pub fn of(combine: &Lambda) -> Option<Self> {
+        let k = combine.results.len();
+        if combine.params.len() != 2 * k || k == 0 {
+            return None;
         }
-        let domains: Vec<Vec<Constant>> =
-            compared.iter().flat_map(|&component| vec![domain(combine.params[component].ty); 3]).collect();
-        let cases: usize = domains.iter().map(Vec::len).product();
-        for case in 0..cases {
-            let mut operands: [Vec<Constant>; 3] =
-                std::array::from_fn(|_| combine.params[..k].iter().map(|param| Constant::zero(param.ty)).collect());
-            let mut rest = case;
-            for (position, domain) in domains.iter().enumerate() {
-                operands[position % 3][compared[position / 3]] = domain[rest % domain.len()];
-                rest /= domain.len();
-            }
-            // Which of two operands is left; an operand that is chosen twice is left as it is.
-            let mut seen = None;
-            let mut left = |a: usize, b: usize| -> Option<usize> {
-                let arguments = [operands[a].as_slice(), &operands[b]].concat();
-                let run = Run::of(combine, &arguments)?;
-                seen = run.compared.iter().copied().find(|component| !compared.contains(component)).or(seen);
-                let origins = combine.results.iter().enumerate().map(|(component, result)| {
+        let mut compared: Vec<usize> = Vec::new();
+        'wider: while compared.len() <= MOST_COMPARED {
+            let types: Vec<ElementType> = compared.iter().map(|&component| combine.params[component].ty).collect();
+            let mut right = Vec::new();
+            for case in 0..types.iter().map(|&ty| pairs(ty).len()).product() {
+                let mut operands: [Vec<Constant>; 2] = [0, k]
+                    .map(|side| combine.params[side..side + k].iter().map(|param| Constant::zero(param.ty)).collect());
+                let mut rest = case;
+                for (&component, &ty) in compared.iter().zip(&types) {
+                    let pairs = pairs(ty);
+                    let pair = pairs[rest % pairs.len()];
+                    (0..2).for_each(|side| operands[side][component] = value(ty, pair[side]));
+                    rest /= pairs.len();
+                }
+                let run = Run::of(combine, &operands.concat())?;
+                if let Some(&component) = run.compared.iter().find(|component| !compared.contains(component)) {
+                    compared.push(component);
+                    continue 'wider;
+                }
+                let sides = combine.results.iter().enumerate().map(|(component, result)| {
                     let origin = run.origins.get(&local(result)?)?.param?;
                     (origin % k == component).then_some(origin / k)
                 });
-                let mut sides = origins.collect::<Option<Vec<_>>>()?;
+                let mut sides = sides.collect::<Option<Vec<_>>>()?;
                 sides.dedup();
-                (sides.len() == 1).then(|| [a, b][sides[0]])
-            };
-            let Some((first, last)) = left(0, 1).zip(left(1, 2)) else { return false };
-            let Some((one, other)) = left(first, 2).zip(left(0, last)) else { return false };
-            if let Some(component) = seen {
-                compared.push(component);
-                continue 'wider;
+                right.push(*sides.first().filter(|_| sides.len() == 1)? == 1);
             }
-            if one != other {
-                return false;
-            }
+            return Some(Self { compared, types, right });
         }
-        return true;
+        None
+    }
+
+    /// Whether the right one of two operands is left, whose compared components have these numbers.
+    fn takes_right(&self, left: &[usize], right: &[usize]) -> bool {
+        let (mut case, mut factor) = (0, 1);
+        for ((&ty, &a), &b) in self.types.iter().zip(left).zip(right) {
+            case += factor * relation(ty, a, b);
+            factor *= pairs(ty).len();
+        }
+        self.right[case]
+    }
+
+    /// Whether of three operands the same one is left however they are grouped.
+    pub fn associates(&self, numbers: Numbers) -> bool {
+        let domains: Vec<usize> = self.types.iter().flat_map(|&ty| vec![domain(ty, numbers); 3]).collect();
+        (0..domains.iter().product()).all(|case| {
+            let mut operands = [[0; MOST_COMPARED]; 3];
+            let mut rest = case;
+            for (position, domain) in domains.iter().enumerate() {
+                operands[position % 3][position / 3] = rest % domain;
+                rest /= domain;
+            }
+            let left = |a: usize, b: usize| if self.takes_right(&operands[a], &operands[b]) { b } else { a };
+            left(left(0, 1), 2) == left(0, left(1, 2))
+        })
+    }
+
+    /// What leaves every operand on the other side, if it is the least or the greatest of each component and all are compared.
+    pub fn identity(&self) -> Option<Vec<Constant>> {
+        let count = self.types.len();
+        (0..1usize << count).find_map(|greatest| {
+            // Numbers of operands: 0 below 1 below 2, of which the identity has the first or the third.
+            let own: Vec<usize> = (0..count).map(|at| extreme(self.types[at], greatest >> at & 1 == 1)).collect();
+            let domains: Vec<usize> = self.types.iter().map(|&ty| domain(ty, Numbers::AndNan)).collect();
+            let leaves_all = (0..domains.iter().product::<usize>()).all(|case| {
+                let mut rest = case;
+                let other: Vec<usize> = domains
+                    .iter()
+                    .map(|domain| {
+                        let number = rest % domain;
+                        rest /= domain;
+                        number
+                    })
+                    .collect();
+                other == own || self.takes_right(&own, &other) && !self.takes_right(&other, &own)
+            });
+            leaves_all.then(|| {
+                let mut identity = vec![None; count];
+                for (at, &component) in self.compared.iter().enumerate() {
+                    let function = if greatest >> at & 1 == 1 { Binary::Min } else { Binary::Max };
+                    *identity.get_mut(component)? = algebra::identity(function, self.types[at]);
+                }
+                identity.into_iter().collect()
+            })?
+        })
     }
 }
 
-/// Values of a type that are in every order to each other that there is.
-fn domain(ty: ElementType) -> Vec<Constant> {
-    let numbers = (0..3).map(|number| Constant::from_i64(ty, number));
+/// The number of a NaN; other numbers are in their order.
+const NAN: usize = 3;
+
+/// How many numbers there are of a type, so that they are in every order to each other that there is.
+fn domain(ty: ElementType, numbers: Numbers) -> usize {
     match ty {
-        ElementType::Bool => vec![Constant::from(false), Constant::from(true)],
-        _ if ty.is_float() => numbers.chain([primitive::float(ty, f64::NAN)]).collect(),
-        _ => numbers.collect(),
+        ElementType::Bool => 2,
+        _ if ty.is_float() && numbers == Numbers::AndNan => NAN + 1,
+        _ => NAN,
+    }
+}
+
+fn extreme(ty: ElementType, greatest: bool) -> usize {
+    if greatest { domain(ty, Numbers::Alone) - 1 } else { 0 }
+}
+
+fn value(ty: ElementType, number: usize) -> Constant {
+    match ty {
+        ElementType::Bool => Constant::from(number == 1),
+        _ if number == NAN => primitive::float(ty, f64::NAN),
+        _ => Constant::from_i64(ty, number as i64),
+    }
+}
+
+/// A pair of numbers for each relation.
+fn pairs(ty: ElementType) -> &'static [[usize; 2]] {
+    match ty {
+        // A condition hangs on a truth by itself.
+        ElementType::Bool => &[[0, 0], [0, 1], [1, 0], [1, 1]],
+        _ if ty.is_float() => &[[0, 1], [1, 1], [1, 0], [NAN, 0], [0, NAN], [NAN, NAN]],
+        _ => &[[0, 1], [1, 1], [1, 0]],
+    }
+}
+
+/// The position of the pair that is as these two are to each other.
+fn relation(ty: ElementType, a: usize, b: usize) -> usize {
+    match (ty, a == NAN, b == NAN) {
+        (ElementType::Bool, ..) => 2 * a + b,
+        (_, false, false) => match a.cmp(&b) {
+            Ordering::Less => 0,
+            Ordering::Equal => 1,
+            Ordering::Greater => 2,
+        },
+        (_, true, false) => 3,
+        (_, false, true) => 4,
+        (_, true, true) => 5,
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Lower, Origin, fuse::Fusing, name, scatter::at_least_zero};
 use crate::{
     error::Error,
     locals::scalar_code,
-    nest::{Associates, ProgramPoint, ScanParts},
+    nest::{Associates, Commutes, ProgramPoint, ScanParts},
 };
 
 /// More elements than any memory has bytes.
@@ -167,7 +167,7 @@ impl Fusing<'_, '_> {
         let (mut value, mut when, mut at) = (whole(1), when, point);
         for depth in (to..point.depth).rev() {
             let combine = self.nest.built_in(Binary::Add, ElementType::I64);
-            let associates = Associates { types: vec![ElementType::I64], commutes: true };
+            let associates = Associates { types: vec![ElementType::I64], commutes: Commutes::Yes };
             value = self.nest.reduce(at, when, depth, associates, combine, vec![whole(0)], vec![value])[0];
             (when, at) = (None, ProgramPoint::after(depth));
         }

@@ -12,7 +12,8 @@ use fusebox_ir::{
 use super::fuse::Fusing;
 use crate::{
     locals::scalar_code,
-    nest::{Associates, ProgramPoint},
+    nest::{Associates, Commutes, ProgramPoint},
+    positions,
 };
 
 impl Fusing<'_, '_> {
@@ -42,13 +43,36 @@ impl Fusing<'_, '_> {
             let own = restricted(combine, &group);
             let of = |list: &[ScalarOperand]| group.iter().filter_map(|&c| list.get(c).copied()).collect::<Vec<_>>();
             let types: Vec<ElementType> = of(&values).iter().map(|&value| self.nest.ty(value)).collect();
-            let associates = Associates { types, commutes: *commutes || algebra(&own).commutes };
+            let mut commutes = Commutes::of(*commutes, &own);
+            if let Commutes::No = commutes
+                && let Some(commuting) = self.commuting(position, &own, &of(&seeds), &of(&values))
+            {
+                commutes = Commutes::As(self.nest.function(&commuting));
+            }
+            let associates = Associates { types, commutes };
             let results = self.reduce(position, &own, associates, of(&seeds), of(&values));
             for (&component, result) in group.iter().zip(results) {
                 let var = &binding.results[component];
                 self.give_at(position, var, result, &outer, ProgramPoint::after(station.to), outer_when);
             }
         }
+    }
+
+    /// A function that commutes in the place of one that chooses the first or last of equal elements, if these say which is first: where one
+    /// component is the index of the only level. Seeds are before all elements.
+    fn commuting(
+        &self,
+        position: usize,
+        combine: &Lambda,
+        seeds: &[ScalarOperand],
+        values: &[ScalarOperand],
+    ) -> Option<Lambda> {
+        let (station, point) = (self.station(position), self.point(position));
+        let level = self.nest.levels.get(station.to as usize).filter(|_| station.to + 1 == point.depth)?;
+        let at = values.iter().position(|&value| value == level.index.id.into())?;
+        let first = |seed: &ScalarOperand| matches!(seed, ScalarOperand::Constant(seed) if seed.as_i64().is_some_and(|seed| seed <= 0));
+        let in_front = seeds.is_empty() || seeds.get(at).is_some_and(first);
+        in_front.then(|| positions::commuting(combine, at)).flatten()
     }
 
     /// A reduce over a level; over several, of the results of the inner ones.
@@ -79,7 +103,7 @@ impl Fusing<'_, '_> {
     /// Whether anything takes part, at a depth around.
     fn some(&mut self, at: ProgramPoint, when: Option<ScalarOperand>, to: u32) -> ScalarOperand {
         let combine = self.nest.built_in(Binary::Or, ElementType::Bool);
-        let associates = Associates { types: vec![ElementType::Bool], commutes: true };
+        let associates = Associates { types: vec![ElementType::Bool], commutes: Commutes::Yes };
         let (none, value) = (Constant::from(false).into(), when.unwrap_or(Constant::from(true).into()));
         self.nest.reduce(at, None, to, associates, combine, vec![none], vec![value])[0]
     }

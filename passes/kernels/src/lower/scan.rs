@@ -2,16 +2,13 @@
 
 use fusebox_ir::{
     ArrayId, ArrayOp, Binary, Constant, Direction, ElementType, ScalarOperand, ScanForm, Var,
-    analysis::{
-        algebra,
-        components::{groups, restricted},
-    },
+    analysis::components::{groups, restricted},
 };
 
 use super::fuse::Fusing;
 use crate::{
     locals::scalar_code,
-    nest::{Associates, ProgramPoint, ScanParts},
+    nest::{Associates, Commutes, ProgramPoint, ScanParts},
 };
 
 impl Fusing<'_, '_> {
@@ -39,7 +36,7 @@ impl Fusing<'_, '_> {
             let own = restricted(combine, &group);
             let of = |list: &[ScalarOperand]| group.iter().filter_map(|&c| list.get(c).copied()).collect::<Vec<_>>();
             let types: Vec<ElementType> = of(&values).iter().map(|&value| self.nest.ty(value)).collect();
-            let associates = Associates { types, commutes: *commutes || algebra(&own).commutes };
+            let associates = Associates { types, commutes: Commutes::of(*commutes, &own) };
             let combine = self.nest.function(&own);
             let (seeds, values) = (of(&seeds), of(&values));
             let parts = ScanParts { exclusive, totals, association: Err(associates), combine, seeds, values };

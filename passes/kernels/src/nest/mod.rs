@@ -23,7 +23,7 @@ use fusebox_ir::{
 pub(crate) use self::{
     finish::Launch,
     known::Known,
-    statements::{Associates, Learned, ScanParts},
+    statements::{Associates, Commutes, Learned, ScanParts},
     tidy::{fails, tidied},
 };
 use crate::{

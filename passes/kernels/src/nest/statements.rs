@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use fusebox_ir::{
     Access, Action, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Failure, FailureKind, IndexMap,
-    Lambda, Local, LocalId, Place, ScalarOperand, Statement, ValueId, analysis::need::local,
+    Lambda, Local, LocalId, Place, ScalarOperand, Statement, ValueId,
+    analysis::{algebra, need::local},
 };
 
 use super::{KernelBuilder, ProgramPoint};
@@ -24,8 +25,23 @@ pub(crate) struct Learned {
 pub(crate) struct Associates {
     /// Of its components.
     pub(crate) types: Vec<ElementType>,
-    /// Whether its function is known to commute.
-    pub(crate) commutes: bool,
+    pub(crate) commutes: Commutes,
+}
+
+/// Whether the function of a reduce or scan is known to commute.
+#[derive(Clone, Debug)]
+pub(crate) enum Commutes {
+    Yes,
+    No,
+    /// This function does, and gives the same of these values.
+    As(Lambda),
+}
+
+impl Commutes {
+    /// What an operation says, or else what is known of its function.
+    pub(crate) fn of(said: bool, combine: &Lambda) -> Self {
+        if said || algebra(combine).commutes { Self::Yes } else { Self::No }
+    }
 }
 
 /// What a scan is made of.
