@@ -7,6 +7,7 @@ mod facade;
 mod files;
 mod floats;
 mod on_device;
+mod positions;
 mod random;
 mod whole;
 mod work;

@@ -46,7 +46,7 @@ pub enum Association {
     /// One element after the other (no blocks): columns, and what must be in order.
     InOrder,
     /// `lanes` interleaved accumulators (lane l takes elements l, l + L, l + 2L, … of the block), folded by halves: lane l takes lane
-    /// l + L/2, and so on; blocks of 4,096 by themselves. For functions known to commute.
+    /// l + L/2, and so on; blocks of 4,096 by themselves. For functions known to commute, choices by positions among them.
     Interleaved {
         /// L: a power of two, [`BLOCK`] at most (as all lanes are).
         lanes: u32,

@@ -22,7 +22,14 @@ pub fn in_words_of_lanes(program: &Program, error: RunError) -> RunError {
         },
         fault => of_row(program, &place, &fault).unwrap_or_else(|| of_lanes(program, &place, fault)),
     };
-    RunError { operation, place, fault }
+    RunError { operation: as_in_source(program, &place).unwrap_or(operation), place, fault }
+}
+
+/// The operation that stands at a place, be it one that others were made of.
+fn as_in_source(program: &Program, place: &Place) -> Option<String> {
+    let mut bindings = program.body.blocks().flat_map(|block| &block.bindings);
+    let binding = bindings.find(|binding| is_at(&binding.place, place))?;
+    Some(format!("{} `{}`", binding.op.name(), name(binding.results.first()?)))
 }
 
 /// Of an index into an array outside that is one into a row of it in the nested program, the row and the lane.

@@ -190,7 +190,13 @@ fn load(
             return Ok(vec![(index, Loaded::Array(array))]);
         }
     }
-    let source = fetch::open(path).map_err(|fault| at(no_file(fault, path, alone.map(|(_, leaf)| leaf))))?;
+    let source = fetch::open(path).map_err(|fault| match alone {
+        None if path.to_str().is_some_and(|text| text.trim_start().starts_with('[')) => {
+            let parts: Vec<&str> = wanted.iter().map(|&(index, _)| leaves[index].name.as_str()).collect();
+            at(unfit(format!("an archive with {}, or each of them by itself", names(parts)), "elements in brackets"))
+        }
+        _ => at(no_file(fault, path, alone.map(|(_, leaf)| leaf))),
+    })?;
     match (source.kind, alone) {
         (Kind::Npz, Some((index, leaf))) if leaf.slot.ty.stream => {
             let mut archive = Archive::open(source).map_err(at)?;

@@ -15,7 +15,7 @@ use fusebox_flattening::in_words_of_lanes;
 use ir::{Array, Fault, Made, Value, text};
 
 /// A program, inputs, and what the fault says: nothing where the program runs.
-struct Row {
+pub struct Row {
     program: &'static str,
     inputs: Vec<Value>,
     says: Option<&'static str>,
@@ -25,7 +25,7 @@ fn fails(program: &'static str, inputs: Vec<Value>, says: &'static str) -> Row {
     Row { program, inputs, says: Some(says) }
 }
 
-fn runs(program: &'static str, inputs: Vec<Value>) -> Row {
+pub fn runs(program: &'static str, inputs: Vec<Value>) -> Row {
     Row { program, inputs, says: None }
 }
 
@@ -37,7 +37,7 @@ fn flag(value: bool) -> Value {
     Array::scalar(value).into()
 }
 
-fn given(elements: &[i64]) -> Value {
+pub fn given(elements: &[i64]) -> Value {
     Array::new(&[elements.len()], elements).expect("as many as the extent says").into()
 }
 
@@ -123,7 +123,7 @@ fn faults(row: &Row) -> Vec<String> {
     faults
 }
 
-fn check(rows: &[Row]) {
+pub fn check(rows: &[Row]) {
     let faults: Vec<String> = rows.iter().flat_map(faults).collect();
     assert!(faults.is_empty(), "{} faults:\n\n{}", faults.len(), faults.join("\n\n"));
 }

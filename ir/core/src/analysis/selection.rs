@@ -51,7 +51,10 @@ pub(super) enum Numbers {
 pub(super) struct Choice {
     /// The components that are compared.
     pub compared: Vec<usize>,
+    /// Their types.
     types: Vec<ElementType>,
+    /// How many components there are.
+    components: usize,
     /// For each combination of relations, those of the first component innermost, whether the right operand is left.
     right: Vec<bool>,
 }
@@ -90,7 +93,7 @@ impl Choice {
                 sides.dedup();
                 right.push(*sides.first().filter(|_| sides.len() == 1)? == 1);
             }
-            return Some(Self { compared, types, right });
+            return Some(Self { compared, types, components: k, right });
         }
         None
     }
@@ -120,9 +123,27 @@ impl Choice {
         })
     }
 
+    /// Whether of two operands that differ in what is compared the same one is left, whichever is on the left.
+    pub fn commutes(&self) -> bool {
+        let domains: Vec<usize> = self.types.iter().flat_map(|&ty| vec![domain(ty, Numbers::AndNan); 2]).collect();
+        (0..domains.iter().product()).all(|case| {
+            let mut operands = [[0; MOST_COMPARED]; 2];
+            let mut rest = case;
+            for (position, domain) in domains.iter().enumerate() {
+                operands[position % 2][position / 2] = rest % domain;
+                rest /= domain;
+            }
+            let [a, b] = &operands;
+            a == b || self.takes_right(a, b) != self.takes_right(b, a)
+        })
+    }
+
     /// What leaves every operand on the other side, if it is the least or the greatest of each component and all are compared.
     pub fn identity(&self) -> Option<Vec<Constant>> {
         let count = self.types.len();
+        if count != self.components {
+            return None;
+        }
         (0..1usize << count).find_map(|greatest| {
             // Numbers of operands: 0 below 1 below 2, of which the identity has the first or the third.
             let own: Vec<usize> = (0..count).map(|at| extreme(self.types[at], greatest >> at & 1 == 1)).collect();

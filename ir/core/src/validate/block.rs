@@ -131,11 +131,12 @@ impl<'p> Validator<'p> {
             self.sizes.add_binding(binding);
         }
         for wants in wants {
-            if self.count("results", binding.results.len(), wants.len()) {
-                self.agree_all(&binding.results, &wants, "result");
-            } else {
+            let (given, named) = (wants.len(), binding.results.len());
+            if given != named {
+                self.report(ProgramFault::Named { given, named });
                 break;
             }
+            self.agree_all(&binding.results, &wants, "result");
         }
     }
 }

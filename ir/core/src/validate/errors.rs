@@ -190,6 +190,9 @@ pub enum ProgramFault {
     /// Another number of something than is wanted.
     #[error("{what}: {found} given, and {expected} wanted")]
     Count { what: String, found: usize, expected: usize },
+    /// Names for another number of results than an operation gives.
+    #[error("it gives {given} result{}, and {named} {} named", if *given == 1 { "" } else { "s" }, if *named == 1 { "is" } else { "are" })]
+    Named { given: usize, named: usize },
     /// Too few of something.
     #[error("{what}: {found} given, and at least {least} wanted")]
     TooFewGiven { what: String, found: usize, least: usize },
