@@ -9,8 +9,8 @@ use std::{
 };
 
 use crate::{
-    ArrayId, ArrayOp, Binary, Binding, Block, Constant, Fresh, Instruction, Lambda, LambdaBuilder, Operand, Program,
-    ScalarOp, ScalarOperand, ScalarPart, Type, Var,
+    ArrayId, ArrayOp, Binary, Binding, Block, Constant, Fresh, Instruction, Lambda, LambdaBuilder, MAX_NESTING,
+    Operand, Program, ScalarOp, ScalarOperand, ScalarPart, Type, Var,
     analysis::{
         Definitions, Sizes,
         demand::{Demand, Need, fallible_units},
@@ -36,11 +36,31 @@ pub fn with_branches(program: &Program) -> Cow<'_, Program> {
     if lazy.is_empty() {
         return Cow::Borrowed(program);
     }
-    Cow::Owned(program.clone().rewrite(&mut |binding, fresh| {
+    let bindings: usize = program.body.blocks().map(|block| block.bindings.len()).sum();
+    let mut splitting = Splitting { lazy, left: bindings + SMALL };
+    let split = program.clone().rewrite(&mut |binding, fresh| {
         let mut out = Vec::new();
-        split(binding, &lazy, fresh, &mut out);
+        splitting.split(binding, 0, fresh, &mut out);
         out
-    }))
+    });
+    if nesting(&split.body) > DEEP { Cow::Borrowed(program) } else { Cow::Owned(split) }
+}
+
+/// Branches inside each other are no deeper afterwards, in one piece of code and in the program: else what they read is computed before, as what
+/// functions read.
+const DEEPEST: usize = 16;
+const DEEP: usize = MAX_NESTING / 2;
+/// So many branches are made, and as many as there are bindings: each has a copy of what stands before it.
+const SMALL: usize = 64;
+
+/// How many blocks are inside each other.
+fn nesting(body: &Block) -> usize {
+    let (mut deepest, mut waiting) = (0, vec![(body, 1)]);
+    while let Some((block, depth)) = waiting.pop() {
+        deepest = deepest.max(depth);
+        waiting.extend(block.bindings.iter().flat_map(|binding| binding.op.bodies()).map(|body| (body, depth + 1)));
+    }
+    deepest
 }
 
 /// What operations give, but for scalar code that is made of nothing else: a branch can hold that itself.
@@ -172,51 +192,67 @@ fn certainly_read(f: &Lambda) -> HashSet<ArrayId> {
     read
 }
 
-/// Scalar code around a branch that reads one of these: what decides, the branch, and what is computed with what it gives.
-fn split(binding: Binding, lazy: &HashSet<ArrayId>, fresh: &mut Fresh, out: &mut Vec<Binding>) {
-    let Binding { results, op: ArrayOp::Unit { f }, place } = binding else { return out.push(binding) };
-    let certain = certainly_read(&f);
-    let reads = |code: &Lambda| {
-        let mut reads = false;
-        code.outer_uses(&mut |id| reads |= lazy.contains(&id) && !certain.contains(&id));
-        reads
-    };
-    let branches = reads(&f).then(|| first_branch(&f, &reads)).flatten();
-    let Some(Branch { at, condition, ways }) = branches else {
-        return out.push(Binding { results, op: ArrayOp::Unit { f }, place });
-    };
-    let of = |op: ArrayOp, results: Vec<Var>| Binding { results, op, place: place.clone() };
-    let condition = match condition {
-        ScalarOperand::Constant(constant) => Operand::Constant(constant),
-        ScalarOperand::Outer(id) => Operand::Value(id),
-        local @ ScalarOperand::Local(_) => {
-            let decides = code(&[], &f.instructions[..at], &[local], &[]);
-            let var = Var { id: fresh.id(), ty: Type::scalar(crate::ElementType::Bool), name: "holds".into() };
-            let id = var.id;
-            split(of(ArrayOp::Unit { f: decides }, vec![var]), lazy, fresh, out);
-            Operand::Value(id)
+/// Scalar code is being cut at its branches.
+struct Splitting {
+    lazy: HashSet<ArrayId>,
+    /// How many branches may be made yet.
+    left: usize,
+}
+
+impl Splitting {
+    /// Scalar code around a branch that reads lazily: what decides, the branch, and what is computed with what it gives.
+    fn split(&mut self, binding: Binding, depth: usize, fresh: &mut Fresh, out: &mut Vec<Binding>) {
+        let Binding { results, op: ArrayOp::Unit { f }, place } = binding else { return out.push(binding) };
+        if depth > DEEPEST || self.left == 0 {
+            return out.push(Binding { results, op: ArrayOp::Unit { f }, place });
         }
-    };
-    let given = &f.instructions[at].results;
-    let mut vars = || -> Vec<Var> {
-        given.iter().map(|local| Var { id: fresh.id(), ty: Type::scalar(local.ty), name: local.name.clone() }).collect()
-    };
-    let own = [vars(), vars()];
-    // What the branch gives may be all that the code does.
-    let is_all = f.results.iter().copied().eq(given.iter().map(|local| ScalarOperand::Local(local.id)));
-    let all = if is_all { results.clone() } else { vars() };
-    let arguments: Vec<ScalarOperand> = all.iter().map(|var| ScalarOperand::Outer(var.id)).collect();
-    let [then, otherwise] = std::array::from_fn(|side| {
-        let results = own[side].iter().map(|var| var.id).collect();
-        let mut bindings = Vec::new();
-        split(of(ArrayOp::Unit { f: ways[side].clone() }, own[side].clone()), lazy, fresh, &mut bindings);
-        Block { bindings, results, ..Block::default() }
-    });
-    out.push(of(ArrayOp::Cond { condition, then, otherwise }, all));
-    if !is_all {
-        let others: Vec<Instruction> = [&f.instructions[..at], &f.instructions[at + 1..]].concat();
-        let rest = code(given, &others, &f.results, &arguments);
-        split(of(ArrayOp::Unit { f: rest }, results), lazy, fresh, out);
+        let certain = certainly_read(&f);
+        let reads = |code: &Lambda| {
+            let mut reads = false;
+            code.outer_uses(&mut |id| reads |= self.lazy.contains(&id) && !certain.contains(&id));
+            reads
+        };
+        let branches = reads(&f).then(|| first_branch(&f, &reads)).flatten();
+        let Some(Branch { at, condition, ways }) = branches else {
+            return out.push(Binding { results, op: ArrayOp::Unit { f }, place });
+        };
+        self.left -= 1;
+        let of = |op: ArrayOp, results: Vec<Var>| Binding { results, op, place: place.clone() };
+        let condition = match condition {
+            ScalarOperand::Constant(constant) => Operand::Constant(constant),
+            ScalarOperand::Outer(id) => Operand::Value(id),
+            local @ ScalarOperand::Local(_) => {
+                let decides = code(&[], &f.instructions[..at], &[local], &[]);
+                let var = Var { id: fresh.id(), ty: Type::scalar(crate::ElementType::Bool), name: "holds".into() };
+                let id = var.id;
+                self.split(of(ArrayOp::Unit { f: decides }, vec![var]), depth, fresh, out);
+                Operand::Value(id)
+            }
+        };
+        let given = &f.instructions[at].results;
+        let mut vars = || -> Vec<Var> {
+            given
+                .iter()
+                .map(|local| Var { id: fresh.id(), ty: Type::scalar(local.ty), name: local.name.clone() })
+                .collect()
+        };
+        let own = [vars(), vars()];
+        // What the branch gives may be all that the code does.
+        let is_all = f.results.iter().copied().eq(given.iter().map(|local| ScalarOperand::Local(local.id)));
+        let all = if is_all { results.clone() } else { vars() };
+        let arguments: Vec<ScalarOperand> = all.iter().map(|var| ScalarOperand::Outer(var.id)).collect();
+        let [then, otherwise] = std::array::from_fn(|side| {
+            let results = own[side].iter().map(|var| var.id).collect();
+            let mut bindings = Vec::new();
+            self.split(of(ArrayOp::Unit { f: ways[side].clone() }, own[side].clone()), depth + 1, fresh, &mut bindings);
+            Block { bindings, results, ..Block::default() }
+        });
+        out.push(of(ArrayOp::Cond { condition, then, otherwise }, all));
+        if !is_all {
+            let others: Vec<Instruction> = [&f.instructions[..at], &f.instructions[at + 1..]].concat();
+            let rest = code(given, &others, &f.results, &arguments);
+            self.split(of(ArrayOp::Unit { f: rest }, results), depth, fresh, out);
+        }
     }
 }
 
@@ -340,6 +376,23 @@ mod tests {
             let y = if n > 0 { q + x[0] } else { 0 }
             return y }",
         );
+        // More of them than pays: what a branch reads in two ways is in both.
+        let chain: String = (1..40)
+            .map(|i| format!("let x{i} = if n > {i} {{ if n % 2 == 0 {{ x{0} }} else {{ 0 }} }} else {{ if n % 3 == 0 {{ x{0} }} else {{ 1 }} }}\n", i - 1))
+            .collect();
+        let long = format!(
+            "fn f(x: [n]i64) -> i64 {{
+            let x0: i64 = fold1(|a, b| max(a, b), x)
+            {chain} return x39 }}"
+        );
+        assert!(made(&long).lines().count() < 2_000);
+        let inside: String = (1..40).map(|i| format!("if n > {i} {{ m + {i} }} else ")).collect();
+        made(&format!(
+            "fn f(x: [n]i64) -> i64 {{
+            let m: i64 = fold1(|a, b| max(a, b), x)
+            let y = {inside} {{ 0 }}
+            return y }}"
+        ));
         // What it is made of is needed.
         unchanged(
             "fn f(x: [n]i64) -> i64, [n]i64 {
