@@ -10,12 +10,12 @@ use std::{
 
 use crate::{
     ArrayId, ArrayOp, Binary, Binding, Block, Constant, Fresh, Instruction, Lambda, LambdaBuilder, MAX_NESTING,
-    Operand, Program, ScalarOp, ScalarOperand, ScalarPart, Type, Var,
+    Operand, Program, ScalarOp, ScalarOperand, Type, Var,
     analysis::{
         Definitions, Sizes,
         demand::{Demand, Need, fallible_units},
         effects::binding_can_fail,
-        need::certainly_executed,
+        need::{certainly_executed, certainly_read, is_branch},
         restrict::closure,
     },
 };
@@ -108,11 +108,6 @@ fn has_branches(f: &Lambda) -> bool {
     f.instructions.iter().any(|instruction| is_branch(&instruction.op))
 }
 
-fn is_branch(op: &ScalarOp) -> bool {
-    let logical = |function: &Binary| matches!(function, Binary::LogicalAnd | Binary::LogicalOr);
-    matches!(op, ScalarOp::If { .. }) || matches!(op, ScalarOp::Binary { function, .. } if logical(function))
-}
-
 /// What may fail, and the results of the block need only where a branch of scalar code is taken.
 fn lazily_read(block: &Block, risks: &Risks, fallible: &HashSet<ArrayId>) -> HashSet<ArrayId> {
     let mut lazy = HashSet::new();
@@ -159,37 +154,6 @@ fn may_fail_alone(id: ArrayId, made_by: &HashMap<ArrayId, &Binding>, demand: &De
         }
     }
     false
-}
-
-/// What is read from outside whenever the results of this code are needed.
-fn certainly_read(f: &Lambda) -> HashSet<ArrayId> {
-    let outer = |operand: &ScalarOperand| if let ScalarOperand::Outer(id) = operand { Some(*id) } else { None };
-    let mut read: HashSet<ArrayId> = f.results.iter().filter_map(outer).collect();
-    for instruction in certainly_executed(f) {
-        match &instruction.op {
-            ScalarOp::If { condition, then, otherwise } => {
-                read.extend(outer(condition));
-                let otherwise = certainly_read(otherwise);
-                read.extend(certainly_read(then).into_iter().filter(|id| otherwise.contains(id)));
-            }
-            ScalarOp::While { condition, starts, .. } => {
-                read.extend(starts.iter().filter_map(outer));
-                read.extend(certainly_read(condition));
-            }
-            op => {
-                // The right side of `&&` and `||` is needed if the left one says so.
-                let certain = if is_branch(op) { 1 } else { usize::MAX };
-                for part in op.parts().into_iter().take(certain) {
-                    match part {
-                        ScalarPart::Operand(operand) => read.extend(outer(operand)),
-                        ScalarPart::Array(id) => _ = read.insert(*id),
-                        ScalarPart::Body(_) => {}
-                    }
-                }
-            }
-        }
-    }
-    read
 }
 
 /// Scalar code is being cut at its branches.

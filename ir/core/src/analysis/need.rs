@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{Binary, Instruction, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart};
+use crate::{ArrayId, Binary, Instruction, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart};
 
 /// The local that an operand is.
 pub fn local(operand: &ScalarOperand) -> Option<LocalId> {
@@ -84,6 +84,43 @@ pub fn certain_outside(body: &Lambda) -> HashSet<LocalId> {
         needed.remove(&id.id);
     }
     needed
+}
+
+/// Whether an instruction decides which of its operands or bodies is needed.
+pub fn is_branch(op: &ScalarOp) -> bool {
+    let logical = |function: &Binary| matches!(function, Binary::LogicalAnd | Binary::LogicalOr);
+    matches!(op, ScalarOp::If { .. }) || matches!(op, ScalarOp::Binary { function, .. } if logical(function))
+}
+
+/// What is read from outside whenever the results of this code are needed.
+pub fn certainly_read(f: &Lambda) -> HashSet<ArrayId> {
+    let outer = |operand: &ScalarOperand| if let ScalarOperand::Outer(id) = operand { Some(*id) } else { None };
+    let mut read: HashSet<ArrayId> = f.results.iter().filter_map(outer).collect();
+    for instruction in certainly_executed(f) {
+        match &instruction.op {
+            ScalarOp::If { condition, then, otherwise } => {
+                read.extend(outer(condition));
+                let otherwise = certainly_read(otherwise);
+                read.extend(certainly_read(then).into_iter().filter(|id| otherwise.contains(id)));
+            }
+            ScalarOp::While { condition, starts, .. } => {
+                read.extend(starts.iter().filter_map(outer));
+                read.extend(certainly_read(condition));
+            }
+            op => {
+                // The right side of `&&` and `||` is needed if the left one says so.
+                let certain = if is_branch(op) { 1 } else { usize::MAX };
+                for part in op.parts().into_iter().take(certain) {
+                    match part {
+                        ScalarPart::Operand(operand) => read.extend(outer(operand)),
+                        ScalarPart::Array(id) => _ = read.insert(*id),
+                        ScalarPart::Body(_) => {}
+                    }
+                }
+            }
+        }
+    }
+    read
 }
 
 /// Of each parameter whether every call for this result needs its value.
