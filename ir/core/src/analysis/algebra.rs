@@ -48,10 +48,7 @@ pub fn built_ins(combine: &Lambda) -> Option<Vec<Binary>> {
 /// An identity for each component, where all are known: combining with it on either side gives the other operand, to the bit (of NaN but
 /// for sign and payload).
 pub fn identities(combine: &Lambda) -> Option<Vec<Constant>> {
-    match typed_built_ins(combine) {
-        Some(all) => all.into_iter().map(|(function, ty)| identity(function, ty)).collect(),
-        None => Choice::of(combine).filter(Choice::commutes)?.identity(),
-    }
+    typed_built_ins(combine)?.into_iter().map(|(function, ty)| identity(function, ty)).collect()
 }
 
 fn typed_built_ins(combine: &Lambda) -> Option<Vec<(Binary, ElementType)>> {
@@ -144,7 +141,7 @@ fn rounds(combine: &Lambda) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LambdaBuilder, text};
+    use crate::LambdaBuilder;
 
     fn arg_extreme(function: Binary, ties: Binary, ty: ElementType) -> Lambda {
         let mut f = LambdaBuilder::new();
@@ -208,26 +205,6 @@ mod tests {
         };
         assert!(regroups(&smallest(true)));
         assert!(!regroups(&smallest(false)), "of NaN, 2, 1 either NaN or 1 is left");
-    }
-
-    #[test]
-    fn what_is_chosen_last_is_an_identity() {
-        use ElementType::{F32, I32, I64};
-        let (least, most) = (Constant::from(i32::MIN), Constant::from(i64::MAX));
-        assert_eq!(algebra(&arg_extreme(Binary::Gt, Binary::Lt, I32)).identity, Some(vec![least, most]));
-        assert_eq!(algebra(&arg_extreme(Binary::Lt, Binary::Lt, I64)).identity, Some(vec![most, most]));
-        assert_eq!(algebra(&arg_extreme(Binary::Lt, Binary::Lt, F32)).identity, None, "NaN goes by what it meets");
-        // What is carried along and not compared is no part of an order.
-        let carried = text::parse("fn f(a: [n]i32, b: [n]i64, c: [n]i8) -> i8 {
-            let x: i32, y: i64, z: i8 = fold1(|x, i, p, y, j, q| {
-              let right = y > x || y == x && j < i
-              return if right { y } else { x }, if right { j } else { i }, if right { q } else { p } }, a, b, c) return z }");
-        let crate::ArrayOp::Fold { combine, .. } = &carried.expect("a fold").body.bindings[0].op else {
-            panic!("a fold")
-        };
-        assert_eq!((identities(combine), regroups(combine)), (None, true));
-        // The first of equal keys: of the greatest index nothing is known.
-        assert_eq!(algebra(&arg_extreme(Binary::Le, Binary::Lt, I32)).identity, None);
     }
 
     #[test]

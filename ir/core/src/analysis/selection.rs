@@ -2,7 +2,6 @@
 
 use std::{cmp::Ordering, collections::HashMap};
 
-use super::algebra;
 use crate::{Binary, Constant, ElementType, Lambda, LocalId, ScalarOp, ScalarOperand, Unary, primitive};
 
 /// Smaller (larger) key, then smaller (larger) index where keys are equal: one of two pairs of integers, chosen by an order on both
@@ -53,8 +52,6 @@ pub(super) struct Choice {
     pub compared: Vec<usize>,
     /// Their types.
     types: Vec<ElementType>,
-    /// How many components there are.
-    components: usize,
     /// For each combination of relations, those of the first component innermost, whether the right operand is left.
     right: Vec<bool>,
 }
@@ -93,7 +90,7 @@ impl Choice {
                 sides.dedup();
                 right.push(*sides.first().filter(|_| sides.len() == 1)? == 1);
             }
-            return Some(Self { compared, types, components: k, right });
+            return Some(Self { compared, types, right });
         }
         None
     }
@@ -122,54 +119,6 @@ impl Choice {
             left(left(0, 1), 2) == left(0, left(1, 2))
         })
     }
-
-    /// Whether of two operands that differ in what is compared the same one is left, whichever is on the left.
-    pub fn commutes(&self) -> bool {
-        let domains: Vec<usize> = self.types.iter().flat_map(|&ty| vec![domain(ty, Numbers::AndNan); 2]).collect();
-        (0..domains.iter().product()).all(|case| {
-            let mut operands = [[0; MOST_COMPARED]; 2];
-            let mut rest = case;
-            for (position, domain) in domains.iter().enumerate() {
-                operands[position % 2][position / 2] = rest % domain;
-                rest /= domain;
-            }
-            let [a, b] = &operands;
-            a == b || self.takes_right(a, b) != self.takes_right(b, a)
-        })
-    }
-
-    /// What leaves every operand on the other side, if it is the least or the greatest of each component and all are compared.
-    pub fn identity(&self) -> Option<Vec<Constant>> {
-        let count = self.types.len();
-        if count != self.components {
-            return None;
-        }
-        (0..1usize << count).find_map(|greatest| {
-            // Numbers of operands: 0 below 1 below 2, of which the identity has the first or the third.
-            let own: Vec<usize> = (0..count).map(|at| extreme(self.types[at], greatest >> at & 1 == 1)).collect();
-            let domains: Vec<usize> = self.types.iter().map(|&ty| domain(ty, Numbers::AndNan)).collect();
-            let leaves_all = (0..domains.iter().product::<usize>()).all(|case| {
-                let mut rest = case;
-                let other: Vec<usize> = domains
-                    .iter()
-                    .map(|domain| {
-                        let number = rest % domain;
-                        rest /= domain;
-                        number
-                    })
-                    .collect();
-                other == own || self.takes_right(&own, &other) && !self.takes_right(&other, &own)
-            });
-            leaves_all.then(|| {
-                let mut identity = vec![None; count];
-                for (at, &component) in self.compared.iter().enumerate() {
-                    let function = if greatest >> at & 1 == 1 { Binary::Min } else { Binary::Max };
-                    *identity.get_mut(component)? = algebra::identity(function, self.types[at]);
-                }
-                identity.into_iter().collect()
-            })?
-        })
-    }
 }
 
 /// The number of a NaN; other numbers are in their order.
@@ -182,10 +131,6 @@ fn domain(ty: ElementType, numbers: Numbers) -> usize {
         _ if ty.is_float() && numbers == Numbers::AndNan => NAN + 1,
         _ => NAN,
     }
-}
-
-fn extreme(ty: ElementType, greatest: bool) -> usize {
-    if greatest { domain(ty, Numbers::Alone) - 1 } else { 0 }
 }
 
 fn value(ty: ElementType, number: usize) -> Constant {

@@ -1,6 +1,6 @@
 //! The whole program: arrays of arrays come in and go out as extents and values.
 
-use fusebox_ir::{ArrayId, ArrayOp, Binary, ElementType::I64, Extent, Output, Program, Type, Var};
+use fusebox_ir::{ArrayId, ArrayOp, Binary, ElementType::I64, Extent, Output, Program, Type, Var, analysis::Answer};
 
 use super::{
     Done, Lifter, Value,
@@ -24,7 +24,8 @@ impl<'p> Lifter<'p> {
                 outputs.push(Output { name: output.name.clone(), ty: self.output_type(&output.ty) });
                 continue;
             }
-            let value = self.declared(&value, ROOT, &output.ty, &output.name);
+            let value =
+                if self.is_of(id, &output.ty) { value } else { self.declared(&value, ROOT, &output.ty, &output.name) };
             let (extents, values) = self.apart(&value, &output.ty);
             let mut outer: Vec<Extent> = self.output_type(&output.ty).extents;
             let level = output.ty.inner.first().map_or(0, Vec::len);
@@ -42,6 +43,15 @@ impl<'p> Lifter<'p> {
         let body = self.flat.finish(results);
         let program = Program { name: program.name.clone(), body, outputs }.renumbered();
         Ok((program, done))
+    }
+
+    /// Whether a value is known to have the extents that a type says.
+    fn is_of(&self, id: ArrayId, ty: &Type) -> bool {
+        let own = self.source_type(id).all_extents();
+        let known = |(&wanted, &own): (&Extent, &Extent)| {
+            wanted == Extent::Unknown || wanted == own || self.sizes.equal(wanted, own) == Answer::Proved
+        };
+        ty.all_extents().zip(own).all(known)
     }
 
     /// A declared type of a result, of flat inputs; what is computed from extents of arrays of arrays is not said.

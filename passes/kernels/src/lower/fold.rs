@@ -59,7 +59,8 @@ impl Fusing<'_, '_> {
     }
 
     /// A function that commutes in the place of one that chooses the first or last of equal elements, if these say which is first: where one
-    /// component is the index of the only level. Seeds are before all elements.
+    /// component is the index of the only level. Seeds are before all elements. Rows may be short, and have a lane each, where their elements come
+    /// in order: there the index would be compared for nothing.
     fn commuting(
         &self,
         position: usize,
@@ -68,7 +69,7 @@ impl Fusing<'_, '_> {
         values: &[ScalarOperand],
     ) -> Option<Lambda> {
         let (station, point) = (self.station(position), self.point(position));
-        let level = self.nest.levels.get(station.to as usize).filter(|_| station.to + 1 == point.depth)?;
+        let level = self.nest.levels.get(station.to as usize).filter(|_| station.to == 0 && point.depth == 1)?;
         let at = values.iter().position(|&value| value == level.index.id.into())?;
         let first = |seed: &ScalarOperand| matches!(seed, ScalarOperand::Constant(seed) if seed.as_i64().is_some_and(|seed| seed <= 0));
         let in_front = seeds.is_empty() || seeds.get(at).is_some_and(first);

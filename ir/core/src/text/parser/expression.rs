@@ -290,14 +290,6 @@ impl<'s> Parser<'s> {
                     "an assertion is written `assert(condition, \"message\", value)`",
                 ));
             };
-            let places = message.matches("{}").count();
-            if places != shown.len() {
-                let (s, values) = (if places == 1 { "" } else { "s" }, shown.len());
-                let said =
-                    format!("the message has {places} `{{}}`{s}, and {values} numbers are given behind the value");
-                return Err(fault(self.since(word.span), said)
-                    .help("an assertion is written `assert(condition, \"index {} is odd\", value, index)`"));
-            }
             let kind = ExprKind::Assert { condition: *condition, message, value: *value, shown: shown.to_vec() };
             return Ok(self.expr(kind, word.span));
         }
