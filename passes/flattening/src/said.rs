@@ -22,14 +22,19 @@ pub fn in_words_of_lanes(program: &Program, error: RunError) -> RunError {
         },
         fault => of_row(program, &place, &fault).unwrap_or_else(|| of_lanes(program, &place, fault)),
     };
-    RunError { operation: as_in_source(program, &place).unwrap_or(operation), place, fault }
+    let operation = as_in_source(program, &place, &operation).unwrap_or(operation);
+    RunError { operation, place, fault }
 }
 
-/// The operation that stands at a place, be it one that others were made of.
-fn as_in_source(program: &Program, place: &Place) -> Option<String> {
-    let mut bindings = program.body.blocks().flat_map(|block| &block.bindings);
-    let binding = bindings.find(|binding| is_at(&binding.place, place))?;
-    Some(format!("{} `{}`", binding.op.name(), name(binding.results.first()?)))
+/// The operation that another was made of: the only one at a place, or the one there with the same result. A host may make several at one.
+fn as_in_source(program: &Program, place: &Place, made: &str) -> Option<String> {
+    let bindings = program.body.blocks().flat_map(|block| &block.bindings);
+    let there = bindings.filter(|binding| is_at(&binding.place, place));
+    let said = there.filter_map(|binding| Some((binding.op.name(), name(binding.results.first()?))));
+    let said: Vec<(&str, String)> = said.collect();
+    let of_result = said.iter().find(|(_, result)| made.ends_with(&format!(" `{result}`")));
+    let (operation, result) = of_result.or(if let [only] = &said[..] { Some(only) } else { None })?;
+    Some(format!("{operation} `{result}`"))
 }
 
 /// Of an index into an array outside that is one into a row of it in the nested program, the row and the lane.
