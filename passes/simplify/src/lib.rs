@@ -5,6 +5,7 @@ mod arrays;
 mod checks;
 mod declared;
 mod edits;
+mod empty_rows;
 mod identities;
 mod loops;
 mod scalar;
@@ -57,6 +58,7 @@ pub fn simplify(program: &Program, config: &Config) -> (Program, Report) {
         }
         report.rounds += 1;
     }
+    let simplified = empty_rows::with_identities(simplified);
     report.bindings_after = bindings(&simplified);
     (simplified, report)
 }

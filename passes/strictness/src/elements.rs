@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
     ArrayId, ArrayOp, Binary, Binding, ElementType::I64, Extent, Lambda, LambdaBuilder, Operand, Part, ScalarOperand,
-    ScalarValue,
+    ScalarValue, analysis::elements,
 };
 
 use crate::facts::{Facts, Item};
@@ -64,7 +64,7 @@ impl Elements {
         if self.known.is_empty() {
             return;
         }
-        let Some(extents) = extents(binding, facts) else {
+        let Some(extents) = elements::extents(binding, &|id| facts.ty(id)) else {
             return binding.for_each_use(&mut |id| self.needed(id));
         };
         binding.results.iter().for_each(|var| var.ty.for_each_use(&mut |id| self.needed(id)));
@@ -124,32 +124,6 @@ impl Elements {
         let is_asked = |asked: &Binding| matches!(&asked.op, ArrayOp::Unit { f } if *f == some(&all));
         (!all.is_empty() && !asked.is_some_and(is_asked)).then_some(all)
     }
-}
-
-/// The extents for whose elements an operation runs its functions, if that is known, and there may be none.
-fn extents(binding: &Binding, facts: &Facts<'_>) -> Option<Vec<Extent>> {
-    let ty = match &binding.op {
-        ArrayOp::Generate { .. }
-        | ArrayOp::Map { .. }
-        | ArrayOp::Backpermute { .. }
-        | ArrayOp::Transform { .. }
-        | ArrayOp::Stencil { .. } => Some(&binding.results.first()?.ty),
-        ArrayOp::Fold { sources, .. }
-        | ArrayOp::Scan { sources, .. }
-        | ArrayOp::Expand { sources, .. }
-        | ArrayOp::PermutedExpand { sources, .. }
-        | ArrayOp::Filter { sources, .. }
-        | ArrayOp::Permute { values: sources, .. } => facts.ty(*sources.first()?),
-        _ => None,
-    }?;
-    let perhaps: Vec<Extent> =
-        ty.extents.iter().copied().filter(|extent| !matches!(extent, Extent::Constant(n) if *n > 0)).collect();
-    let known = perhaps.iter().all(|extent| match extent {
-        Extent::Value(id) => binding.results.iter().all(|var| var.id != *id),
-        Extent::Constant(_) => true,
-        Extent::Unknown => false,
-    });
-    (known && !perhaps.is_empty()).then_some(perhaps)
 }
 
 /// Scalar code that says whether one of these operations has elements.

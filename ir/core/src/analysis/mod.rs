@@ -7,6 +7,7 @@ pub mod counts;
 pub mod definitions;
 pub mod demand;
 pub mod effects;
+pub mod elements;
 pub mod equal;
 pub mod in_place;
 pub mod independent;

@@ -159,7 +159,7 @@ impl<'a, 's> Lower<'a, 's> {
             p.ty.as_ref().map(|ty| ty.element).ok_or_else(|| {
                 let name = shown(p.name.text);
                 fault(p.name.span, format!("`{name}` needs a type, as the result of an operation"))
-                    .help(format!("`let {name}: [n]f32 = …`"))
+                    .help(format!("`let {name}: [n]f32 = …`, or `let {name}: f32 = …` where it is one number"))
             })
         };
         pattern.iter().map(typed).collect()

@@ -239,7 +239,7 @@ fn errors_of_operations() {
     1:33: `b` needs a type, as the result of an operation
       1 | fn f(a: [n]f32) -> [n]f32 { let b = map(|x| x, a) return b }
         |                                 ^
-      help: `let b: [n]f32 = …`
+      help: `let b: [n]f32 = …`, or `let b: f32 = …` where it is one number
     ");
     insta::assert_snapshot!(told("fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = map(|x, y| x, a) return b }"), @r"
     1:49: this function takes 1 parameter here, and has 2
