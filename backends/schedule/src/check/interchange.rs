@@ -42,13 +42,8 @@ impl Check<'_> {
             .collect();
         let in_window = match steps[..] {
             [each] => {
-                let unrolled = each.unroll > 1 && each.by == By::Serial;
                 let row = self.nest.is_row(self.kernel, each);
-                of_inner(each, false)
-                    && !unrolled
-                    && !row
-                    && each.out_of_cache.is_none()
-                    && !matches!(each.by, By::Abreast(_))
+                of_inner(each, false) && !row && each.out_of_cache.is_none() && !matches!(each.by, By::Abreast(_))
             }
             _ => false,
         };

@@ -75,6 +75,8 @@ pub(super) struct Builder<'k> {
     pub(super) least: u32,
     /// A level that has this many steps or more.
     pub(super) longer_than: Option<(usize, u32)>,
+    /// A level that has fewer steps than this, which are a row.
+    pub(super) shorter_than: Option<(usize, u32)>,
     pub(super) nest: Nest,
 }
 

@@ -1,8 +1,9 @@
 //! Which level has pieces that run outside of the level around it: where what is loaded lies side by side along the outer level, and apart along
-//! the inner one, as in a transposition.
+//! the inner one, as in a transposition; and where rows that are combined across lanes are loaded again at each step of the outer level, as in the
+//! product of a matrix and another that is transposed.
 
 use fusebox_ir::{
-    Action, Kernel,
+    Action, Kernel, Statement,
     analysis::kernels::{AcrossLanes, Lanes, trip_count},
 };
 
@@ -18,8 +19,11 @@ use crate::{
 };
 
 /// Steps of a window: so many lines are in the innermost cache until the outer level has gone through them, even where they are as far apart as lines that
-/// share a set of it, and a processor sees so many rows of memory at once that are read in order.
-const WINDOW: u32 = 8;
+/// share a set of it, and a processor sees so many rows of memory at once that are read in order. Of rows across lanes, so many are in a cache.
+pub(super) const WINDOW: u32 = 8;
+
+/// Shorter rows across lanes are no window.
+const LONG_ROW: i64 = 64;
 
 /// Whether a load has its neighbours along one level, and not along the level inside of it.
 fn is_across(kernel: &Kernel, outer: usize) -> bool {
@@ -29,6 +33,22 @@ fn is_across(kernel: &Kernel, outer: usize) -> bool {
         let apart = !matches!(own.position(map), AcrossLanes::Uniform | AcrossLanes::Linear(Some(1)));
         apart && around.position(map) == AcrossLanes::Linear(Some(1))
     })
+}
+
+/// Whether rows along the level across lanes differ between steps of the level around it, and are the same at all steps of the one around that.
+fn rows_come_again(kernel: &Kernel, outer: usize, gang: Gang) -> bool {
+    let (around, own) = (Lanes::of(kernel, outer), Lanes::of(kernel, outer + 1));
+    let again = |statement: &Statement| match &statement.action {
+        Action::Load { map, .. } => {
+            statement.depth as usize == gang.level + 1
+                && around.position(map) == AcrossLanes::Uniform
+                && own.position(map) != AcrossLanes::Uniform
+        }
+        _ => false,
+    };
+    gang.level == outer + 2
+        && trip_count(&kernel.levels[gang.level]).is_none_or(|count| count >= LONG_ROW)
+        && inside(kernel, outer).any(|(_, statement)| again(statement))
 }
 
 impl Builder<'_> {
@@ -48,13 +68,20 @@ impl Builder<'_> {
             return None;
         }
         may_be_interchanged(self.kernel, outer).ok()?;
-        if self.preferences.interchanged.is_none() && !is_across(self.kernel, outer) {
+        let rows = gang.is_some_and(|gang| rows_come_again(self.kernel, outer, gang));
+        if self.preferences.interchanged.is_none() && !rows && !is_across(self.kernel, outer) {
             return None;
         }
         let lanes = gang.filter(|gang: &Gang| gang.level == outer + 1).map_or(1, |gang| gang.lanes);
         let steps = WINDOW.max(lanes);
         let longer = trip_count(&self.kernel.levels[outer + 1]).is_none_or(|count| count > i64::from(steps));
         longer.then_some(steps)
+    }
+
+    /// Whether rows across lanes are the steps of a window.
+    pub(super) fn windows_are_rows(&self, gang: Gang) -> bool {
+        let outer = gang.level.checked_sub(2);
+        outer.is_some_and(|outer| rows_come_again(self.kernel, outer, gang) && self.window(outer).is_some())
     }
 
     /// Whether a level runs in windows, outside of the level around it.
@@ -84,7 +111,8 @@ pub(super) fn choice(nest: &Nest, kernel: &Kernel) -> Option<Choice> {
                     && let Some((split, true)) = nest.made_by(levels, each.axis)
                     && let SplitBy::Steps(steps) = split.by
                 {
-                    let (because, otherwise) = if around.pack.is_empty() {
+                    let rows = nest.gang_of(levels, &each.body).is_some_and(|gang| gang.level > level);
+                    let (because, otherwise) = if around.pack.is_empty() && !rows {
                         (
                             "what is loaded lies side by side along the outer level: each line stays in the caches until all of it is used",
                             "each line is loaded again for each of its elements",

@@ -5,6 +5,7 @@ use fusebox_ir::{Action, DimIndex, Kernel, KernelArrayId};
 use super::{
     Choice,
     builder::{Builder, Room},
+    interchange::WINDOW,
 };
 use crate::{
     gangs::{has_border, inside},
@@ -75,7 +76,8 @@ impl Builder<'_> {
     /// How many steps of a level run at once: of that around the level across lanes, where they have elements in common.
     pub(super) fn jammed(&self, level: usize, axis: Axis, body: &[Node]) -> Option<Jam> {
         let Room::Cores(cpu, Some(Gang { level: own, lanes, masked: false })) = self.machine else { return None };
-        let steps = axis.0 as usize == level || self.is_share(axis);
+        let window = self.is_in_window(level);
+        let steps = axis.0 as usize == level || self.is_share(axis) || window;
         // A nest for short levels has few steps inside.
         if own != level + 1 || !steps || self.short.is_some() || self.preferences.jam == Some(1) {
             return None;
@@ -83,7 +85,7 @@ impl Builder<'_> {
         if self.rows_together {
             return self.together?.at_once(level).map(Jam::of);
         }
-        if !self.is_plain(body, self.preferences.jam.is_some()) {
+        if !self.is_plain(body, self.preferences.jam.is_some() || window) {
             return None;
         }
         let combines = combines(self.kernel, level);
@@ -98,13 +100,21 @@ impl Builder<'_> {
         if !combines {
             return self.neighbours(cpu, (level, lanes), border);
         }
-        let accumulators = registers_of_accumulators(self.kernel, cpu, (level, lanes), |_| true);
+        let (lanes, gangs) = match body {
+            // A row has all accumulators.
+            [Node::Loop(Loop { by: By::Lanes(lanes), unroll, .. })] if window => (*lanes, *unroll),
+            _ => (lanes, 1),
+        };
+        let accumulators = registers_of_accumulators(self.kernel, cpu, (level, lanes), |_| true) * gangs;
         if accumulators == 0 || shared_loads(self.kernel, level) == 0 {
             return None;
         }
         // What is loaded in gangs takes as many registers as an accumulator.
         let room = cpu.registers.checked_sub(BESIDE + accumulators)?;
         let most = (room / accumulators).min(ENOUGH);
+        // Of a window none is left over.
+        let most =
+            if window { (1..=most).rev().find(|steps| WINDOW.is_multiple_of(*steps)).unwrap_or(1) } else { most };
         (most >= 2).then_some(Jam::of(most))
     }
 

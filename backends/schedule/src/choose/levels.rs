@@ -110,6 +110,7 @@ impl<'k> Builder<'k> {
             together,
             rows_together: false,
             longer_than: None,
+            shorter_than: None,
             least: 0,
             nest: Nest::default(),
         }

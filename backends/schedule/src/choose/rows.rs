@@ -267,7 +267,7 @@ impl Builder<'_> {
     /// All loops and statements where the level across lanes is not too short for gangs.
     pub(super) fn long_nest(&mut self) -> Vec<Node> {
         let Room::Cores(_, Some(gang)) = self.machine else { return self.packed() };
-        let Some(together) = self.together else { return self.packed() };
+        let Some(together) = self.together else { return self.in_rows() };
         self.machine.set_gang(Some(together.gang()));
         self.rows_together = true;
         let then = self.whole();
@@ -275,9 +275,32 @@ impl Builder<'_> {
         self.machine.set_gang(Some(gang));
         let Some(fewer_than) = together.fewer_than() else { return then };
         self.longer_than = Some((together.level, fewer_than));
-        let otherwise = self.packed();
+        let otherwise = self.in_rows();
         self.longer_than = None;
         vec![Node::Choose { level: together.level as u32, fewer_than, then, otherwise }]
+    }
+
+    /// All loops and statements where rows are not folded together. Where they are a window there is a nest for those without pieces, some of which
+    /// run at once.
+    fn in_rows(&mut self) -> Vec<Node> {
+        let Room::Cores(cpu, Some(gang)) = self.machine else { return self.packed() };
+        let row = self.windows_are_rows(gang).then(|| self.first_row(cpu, gang, None)).flatten();
+        let Some(row) = row.filter(|row| row.lanes > 1) else { return self.packed() };
+        self.shorter_than = Some((gang.level, row.fewer_than));
+        let then = self.packed();
+        self.shorter_than = None;
+        let longer = self.longer_than.replace((gang.level, row.fewer_than));
+        let otherwise = self.packed();
+        self.longer_than = longer;
+        vec![Node::Choose { level: gang.level as u32, fewer_than: row.fewer_than, then, otherwise }]
+    }
+
+    /// The row that a level is where it is short, and longer than what choices around say.
+    fn first_row(&self, cpu: &Cpu, gang: Gang, no_row: Option<u32>) -> Option<Row> {
+        let longer = self.longer_than.filter(|(own, _)| *own == gang.level).map(|(_, than)| than);
+        let least = no_row.max(longer);
+        let mut rows = rows(self.kernel, cpu, gang, self.preferences.rows).into_iter();
+        rows.find(|row| least.is_none_or(|than| row.fewer_than > than))
     }
 
     /// The rows of a level whose points are lanes.
@@ -292,10 +315,9 @@ impl Builder<'_> {
         if gang.level != level || axis != Axis(level as u32) || self.short.is_some() {
             return None;
         }
-        let rows = rows(self.kernel, cpu, gang, self.preferences.rows);
+        let row = self.first_row(cpu, gang, trip.no_row)?;
         let longer = self.longer_than.filter(|(own, _)| *own == level).map(|(_, than)| than);
         let least = trip.no_row.max(longer);
-        let row = rows.into_iter().find(|row| least.is_none_or(|than| row.fewer_than > than))?;
         let then = if row.lanes == 1 {
             let body = self.body(level);
             vec![Node::Loop(Loop::new(axis, By::Serial, body))]
@@ -303,6 +325,9 @@ impl Builder<'_> {
             let known = trip_count(&self.kernel.levels[level]).unwrap_or(0).max(self.least.max(trip.least).into());
             vec![Node::Loop(row.along(axis, known.max(least.unwrap_or(0).into())))]
         };
+        if self.shorter_than.is_some_and(|(own, than)| own == level && than <= row.fewer_than) {
+            return Some(then);
+        }
         let long = Trip { no_row: Some(row.fewer_than), ..trip.clone() };
         let otherwise = self.level(level, axis, &long);
         let otherwise = self.with_rest(otherwise);

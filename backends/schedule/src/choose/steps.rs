@@ -89,10 +89,9 @@ impl Builder<'_> {
         }
         each.border = !gang.masked && has_border(self.kernel, level);
         let streams = Streams::of(self.kernel, level, gang.lanes, |_| true);
-        let interchanged = self.is_in_window(level) || self.is_in_window(level + 1);
         // A row of few gangs ends before what it asks for.
         let short = self.short.is_some_and(|(own, _)| own == level);
-        if !interchanged && !short && !streams.is_empty() && self.preferences.streams != Some(false) {
+        if self.interchanged.is_none() && !short && !streams.is_empty() && self.preferences.streams != Some(false) {
             each.out_of_cache = Some(OutOfCache {
                 prefetch: streams.loads.into_keys().collect(),
                 past_caches: streams.stores.into_keys().collect(),

@@ -33,6 +33,7 @@ pub(super) fn loops(kernel: &Kernel, grid: Grid) -> Nest {
         rows_together: false,
         least: 0,
         longer_than: None,
+        shorter_than: None,
         nest: Nest::default(),
     };
     let nodes = match grid {
