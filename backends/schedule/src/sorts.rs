@@ -1,4 +1,4 @@
-//! Sorts: how a processor sorts by digits.
+//! Sorts: how a processor sorts by digits, and short rows by a network.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,9 @@ pub struct Sorts {
     pub bucket: u32,
     /// Up to so many elements are compared with each other.
     pub compare: u32,
+    /// Where there are several rows of up to so many elements, a network of comparators sorts some of them at once.
+    #[serde(default = "Sorts::usual_network")]
+    pub network: u32,
 }
 
 impl Sorts {
@@ -30,9 +33,14 @@ impl Sorts {
     pub const MOST_SPREAD: u32 = 9;
 
     /// What a processor does, if nothing else is said.
-    pub const USUAL: Self = Self { digit: Self::MOST_DIGIT, spread: Self::MOST_SPREAD, bucket: 4_096, compare: 192 };
+    pub const USUAL: Self =
+        Self { digit: Self::MOST_DIGIT, spread: Self::MOST_SPREAD, bucket: 4_096, compare: 192, network: 2_048 };
 
-    /// What else may be faster: shorter digits, fewer and more buckets, and where comparing ends.
+    const fn usual_network() -> u32 {
+        Self::USUAL.network
+    }
+
+    /// What else may be faster: shorter digits, fewer and more buckets, and where comparing and networks end.
     pub fn alternatives() -> Vec<Self> {
         let usual = Self::USUAL;
         vec![
@@ -42,13 +50,16 @@ impl Sorts {
             Self { bucket: 1 << 16, ..usual },
             Self { compare: 48, ..usual },
             Self { compare: 1_000, ..usual },
+            Self { network: 0, ..usual },
+            Self { network: 256, ..usual },
+            Self { network: 16_384, ..usual },
         ]
     }
 
     /// As text, which [`crate::Book::parse`] reads.
     pub fn to_text(self) -> String {
-        let Self { digit, spread, bucket, compare } = self;
-        format!("sorts by {digit} bits spread by {spread} bits into {bucket} compare {compare}\n")
+        let Self { digit, spread, bucket, compare, network } = self;
+        format!("sorts by {digit} bits spread by {spread} bits into {bucket} compare {compare} network {network}\n")
     }
 
     /// What is wrong with it, if something is.
@@ -74,7 +85,9 @@ impl Sorts {
         tokens.word("into")?;
         let bucket = tokens.small()?;
         tokens.word("compare")?;
-        let sorts = Self { digit, spread, bucket, compare: tokens.count()? };
+        let compare = tokens.count()?;
+        let network = if tokens.takes_word("network") { tokens.count()? } else { Self::USUAL.network };
+        let sorts = Self { digit, spread, bucket, compare, network };
         sorts.fault().map_or(Ok(sorts), |fault| Err(tokens.before(fault)))
     }
 }
@@ -98,6 +111,8 @@ mod tests {
             assert_eq!(Book::from_json(&book.to_json()).unwrap(), book);
         }
         assert_eq!(read("strips never"), Ok(None));
+        let without = Sorts::USUAL.to_text().replace(" network 2048", "");
+        assert_eq!(read(&without), Ok(Some(Sorts::USUAL)));
         // Nothing is tried that is usual.
         assert!(!Sorts::alternatives().contains(&Sorts::USUAL));
     }
@@ -113,7 +128,8 @@ mod tests {
             ("compare 192", "", "expected `compare`"),
             ("bits", "bytes", "expected `bits`"),
             ("compare 192", "compare -1", "line 1"),
-            ("\n", " sorts by 1", "line 1, column 57: sorts stand here a second time"),
+            ("network 2048", "network", "line 1"),
+            ("\n", " sorts by 1", "line 1, column 70: sorts stand here a second time"),
         ] {
             let found = read(&text.replace(from, to)).unwrap_err();
             assert!(found.contains(expected), "{from} to {to}: {found}");

@@ -2,10 +2,15 @@
 
 use bytemuck::Pod;
 
+use super::network::{self, Rows};
+
 /// What the passes of a sort move: a key as it is in memory, or a [`Record`].
 pub(super) trait Item: Pod + Send + Sync {
     /// The bits of a key, or the number that a record is sorted by.
     fn bits(self) -> u64;
+
+    /// The same with other bits.
+    fn with_bits(self, bits: u64) -> Self;
 
     /// How many bits can be set.
     const BITS: u32;
@@ -20,6 +25,11 @@ macro_rules! keys {
             fn bits(self) -> u64 {
                 self.into()
             }
+
+            #[inline(always)]
+            fn with_bits(self, bits: u64) -> Self {
+                bits as Self
+            }
         }
     )*};
 }
@@ -33,6 +43,9 @@ pub(super) trait Record: Item {
 
     /// The position.
     fn position(self) -> usize;
+
+    /// Sorts some rows at once, as many as [`network::at_once`] says. Records of equal ranks are put in the order of positions.
+    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize);
 }
 
 /// Ranks of 32 bits, and positions below 2^32.
@@ -42,6 +55,11 @@ impl Item for [u32; 2] {
     #[inline(always)]
     fn bits(self) -> u64 {
         self[0].into()
+    }
+
+    #[inline(always)]
+    fn with_bits(self, bits: u64) -> Self {
+        [bits as u32, self[1]]
     }
 }
 
@@ -55,6 +73,11 @@ impl Record for [u32; 2] {
     fn position(self) -> usize {
         self[1] as usize
     }
+
+    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize) {
+        let (to, spare) = (bytemuck::cast_slice_mut(to), bytemuck::cast_slice_mut(spare));
+        network::sort::<u64, RankThenPosition>(Rows { from: None, to, spare, length });
+    }
 }
 
 /// Ranks and positions of 64 bits.
@@ -64,6 +87,11 @@ impl Item for [u64; 2] {
     #[inline(always)]
     fn bits(self) -> u64 {
         self[0]
+    }
+
+    #[inline(always)]
+    fn with_bits(self, bits: u64) -> Self {
+        [bits, self[1]]
     }
 }
 
@@ -77,11 +105,36 @@ impl Record for [u64; 2] {
     fn position(self) -> usize {
         self[1] as usize
     }
+
+    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize) {
+        network::sort::<Self, Unsigned>(Rows { from: None, to, spare, length });
+    }
 }
 
 /// How the bits of a key become a number of the same order, its *rank*. It has no more bits than the key.
 pub(super) trait Order: Sync {
     fn rank<T: Item>(item: T) -> u64;
+
+    /// The bits of which this is the rank.
+    fn bits<T: Item>(rank: u64) -> u64;
+
+    /// Whether only one item has this rank.
+    #[inline(always)]
+    fn is_known<T: Item>(_ranked: T) -> bool {
+        true
+    }
+
+    /// An item with its rank in the place of its bits.
+    #[inline(always)]
+    fn ranked<T: Item>(item: T) -> T {
+        item.with_bits(Self::rank(item))
+    }
+
+    /// The item that [`Self::ranked`] was given.
+    #[inline(always)]
+    fn item<T: Item>(ranked: T) -> T {
+        ranked.with_bits(Self::bits::<T>(ranked.bits()))
+    }
 }
 
 /// Unsigned integers and truth values; and ranks.
@@ -92,6 +145,11 @@ impl Order for Unsigned {
     fn rank<T: Item>(item: T) -> u64 {
         item.bits()
     }
+
+    #[inline(always)]
+    fn bits<T: Item>(rank: u64) -> u64 {
+        rank
+    }
 }
 
 /// Signed integers: the lowest becomes 0.
@@ -101,6 +159,11 @@ impl Order for Signed {
     #[inline(always)]
     fn rank<T: Item>(item: T) -> u64 {
         item.bits() ^ 1 << (T::BITS - 1)
+    }
+
+    #[inline(always)]
+    fn bits<T: Item>(rank: u64) -> u64 {
+        rank ^ 1 << (T::BITS - 1)
     }
 }
 
@@ -120,5 +183,32 @@ impl Order for Float {
         // Of negative numbers all bits are turned over, of others the sign.
         let rank = if bits & sign != 0 { !bits & all } else { bits | sign };
         if bits & !sign > infinity { all } else { rank }
+    }
+
+    #[inline(always)]
+    fn bits<T: Item>(rank: u64) -> u64 {
+        let (sign, all) = (1u64 << (T::BITS - 1), u64::MAX >> (64 - T::BITS));
+        if rank & sign != 0 { rank & !sign } else { !rank & all }
+    }
+
+    /// All NaN have one rank.
+    #[inline(always)]
+    fn is_known<T: Item>(ranked: T) -> bool {
+        ranked.bits() != u64::MAX >> (64 - T::BITS)
+    }
+}
+
+/// Records of 8 bytes as single numbers: by rank, and those of equal ranks by position.
+pub(super) struct RankThenPosition;
+
+impl Order for RankThenPosition {
+    #[inline(always)]
+    fn rank<T: Item>(item: T) -> u64 {
+        if cfg!(target_endian = "little") { item.bits().rotate_left(32) } else { item.bits() }
+    }
+
+    #[inline(always)]
+    fn bits<T: Item>(rank: u64) -> u64 {
+        if cfg!(target_endian = "little") { rank.rotate_right(32) } else { rank }
     }
 }

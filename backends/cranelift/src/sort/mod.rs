@@ -6,6 +6,7 @@
 
 mod digits;
 mod item;
+mod network;
 mod spread;
 
 use bytemuck::Pod;
@@ -14,6 +15,7 @@ use fusebox_ir::{Array, ElementType, Fault, Place, RunError};
 
 use self::{
     item::{Float, Item, Order, Record, Signed, Unsigned},
+    network::{InLanes, Rows},
     spread::Workers,
 };
 use crate::Shared;
@@ -130,9 +132,19 @@ impl Sorter<'_> {
         for (number, &(element, key)) in sort.keys.iter().rev().enumerate() {
             by_key!(element, rank_records(self, key, records, number == 0));
             let spare = items_mut::<R>(&mut spare, self.count());
-            self.each_row(records, spare, |_, row, spare, workers| {
-                spread::sort_within::<R, Unsigned>(true, row, spare, workers);
-            });
+            self.each_row(
+                records,
+                spare,
+                |_, row, spare, workers| spread::sort_within::<R, Unsigned>(true, row, spare, workers),
+                |_, rows, spare| {
+                    // Only of the first key, records of equal ranks are in the order of positions.
+                    let first = number == 0;
+                    if first {
+                        R::sort_rows(rows, spare, self.length);
+                    }
+                    first
+                },
+            );
         }
         let sources = sort.keys.iter().chain(&sort.carry);
         for (&(element, source), result) in sources.zip(&mut sort.results) {
@@ -146,27 +158,39 @@ impl Sorter<'_> {
         Ok(())
     }
 
-    /// Sorts each row of `to`, with `spare` in between: many rows at once on all threads, or each row on all.
+    /// Sorts each row of `to`, with `spare` in between: many rows at once on all threads, or each row on all. Some rows of few elements are sorted
+    /// at once by `several`, if it can; it gets the number of the first.
     fn each_row<T: Item>(
         &self,
         to: &mut [T],
         spare: &mut [T],
         one: impl Fn(usize, &mut [T], &mut [T], &Workers<'_>) + Sync,
+        several: impl Fn(usize, &mut [T], &mut [T]) -> bool + Sync,
     ) {
+        let length = self.length;
+        let short = length <= self.workers.sorts.network as usize;
+        let rows = |first: usize, to: &mut [T], spare: &mut [T], workers: &Workers<'_>| {
+            let (mut first, mut rest) = (first, (to, spare));
+            while !rest.0.is_empty() {
+                let count = if short { network::at_once(rest.0.len() / length) } else { 1 };
+                let (to, spare) = rest;
+                let ((to, to_behind), (spare, spare_behind)) =
+                    (to.split_at_mut(count * length), spare.split_at_mut(count * length));
+                if count == 1 || !several(first, to, spare) {
+                    let each = to.chunks_mut(length).zip(spare.chunks_mut(length)).enumerate();
+                    each.for_each(|(row, (to, spare))| one(first + row, to, spare, workers));
+                }
+                (first, rest) = (first + count, (to_behind, spare_behind));
+            }
+        };
         if self.rows < 4 * self.workers.threads.count() || !self.workers.share(self.count()) {
-            let rows = to.chunks_mut(self.length).zip(spare.chunks_mut(self.length)).enumerate();
-            return rows.for_each(|(row, (to, spare))| one(row, to, spare, &self.workers));
+            return rows(0, to, spare, &self.workers);
         }
         let alone = Workers { grain: usize::MAX, ..self.workers };
         // Some rows at a time, as few have few elements.
-        let rows = self.workers.piece(self.count()).div_ceil(self.length);
-        let pieces = to.chunks_mut(rows * self.length).zip(spare.chunks_mut(rows * self.length)).enumerate();
-        self.workers.each(pieces, |(piece, (to, spare))| {
-            let both = to.chunks_mut(self.length).zip(spare.chunks_mut(self.length));
-            for (row, (to, spare)) in (piece * rows..).zip(both) {
-                one(row, to, spare, &alone);
-            }
-        });
+        let each = self.workers.piece(self.count()).div_ceil(length).next_multiple_of(network::MANY);
+        let pieces = to.chunks_mut(each * length).zip(spare.chunks_mut(each * length)).enumerate();
+        self.workers.each(pieces, |(piece, (to, spare))| rows(piece * each, to, spare, &alone));
     }
 
     /// Pieces of an array in which threads share work that is the same for each element.
@@ -189,12 +213,18 @@ impl Sorter<'_> {
 }
 
 /// Sorts keys that are all there is.
-fn sort_keys<T: Item, O: Order>(sorter: &Sorter<'_>, key: &Array, result: &mut Array, spare: &mut Array) {
+fn sort_keys<T: InLanes, O: Order>(sorter: &Sorter<'_>, key: &Array, result: &mut Array, spare: &mut Array) {
     let (count, length) = (sorter.count(), sorter.length);
     let key = items::<T>(key, count);
-    sorter.each_row(items_mut::<T>(result, count), items_mut(spare, count), |row, to, spare, workers| {
-        spread::sort::<T, O>(&key[row * length..][..length], to, spare, workers);
-    });
+    sorter.each_row(
+        items_mut::<T>(result, count),
+        items_mut(spare, count),
+        |row, to, spare, workers| spread::sort::<T, O>(&key[row * length..][..length], to, spare, workers),
+        |first, to, spare| {
+            let from = Some(&key[first * length..][..to.len()]);
+            network::sort::<T, O>(Rows { from, to, spare, length })
+        },
+    );
 }
 
 /// Gives records the ranks of a key; the first time also positions, in order.
