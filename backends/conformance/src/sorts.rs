@@ -109,10 +109,31 @@ pub fn several_keys(ways: &dyn Ways) {
     }
 }
 
+/// Several keys, of rows.
+pub fn several_keys_of_rows(ways: &dyn Ways) {
+    for (first, second) in [("i16", "f32"), ("u8", "i64")] {
+        let source = format!(
+            "fn f(a: [n, m]{first}, b: [n, m]{second}) -> [n, m]{first}, [n, m]{second}, [n, m]i32 {{
+            let at: [n, m]i32 = generate([n, m], |i, j| i32(j))
+            let x: [n, m]{first}, y: [n, m]{second}, from: [n, m]i32 = sort((a, b), carry: at) return x, y, from }}"
+        );
+        let element = |name| ElementType::from_name(name).unwrap_or(ElementType::I64);
+        let inputs: Vec<Vec<Array>> = [[3, 50], [23, 9], [70, 40]]
+            .iter()
+            .flat_map(|extents| {
+                kinds(ways).map(move |kind| {
+                    vec![keys(element(first), extents, [1, 2, 5][kind % 3]), keys(element(second), extents, kind)]
+                })
+            })
+            .collect();
+        check(ways, &source, &inputs);
+    }
+}
+
 /// Makes a test of each case.
 #[macro_export]
 macro_rules! sorts {
     ($ways:expr) => {
-        $crate::each!($ways, sorts: vectors_of_all_types, large_vectors, rows_of_all_lengths, equal_keys_keep_their_order, several_keys);
+        $crate::each!($ways, sorts: vectors_of_all_types, large_vectors, rows_of_all_lengths, equal_keys_keep_their_order, several_keys, several_keys_of_rows);
     };
 }

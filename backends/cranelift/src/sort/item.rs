@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 
-use super::network::{self, Rows};
+use super::network::{self, InLanes, Rows};
 
 /// What the passes of a sort move: a key as it is in memory, or a [`Record`].
 pub(super) trait Item: Pod + Send + Sync {
@@ -44,8 +44,11 @@ pub(super) trait Record: Item {
     /// The position.
     fn position(self) -> usize;
 
+    /// Rows that a network sorts have so many times fewer elements than rows of keys.
+    const FEWER: usize;
+
     /// Sorts some rows at once, as many as [`network::at_once`] says. Records of equal ranks are put in the order of positions.
-    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize);
+    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize) -> bool;
 }
 
 /// Ranks of 32 bits, and positions below 2^32.
@@ -74,9 +77,11 @@ impl Record for [u32; 2] {
         self[1] as usize
     }
 
-    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize) {
+    const FEWER: usize = <u64 as InLanes>::FEWER;
+
+    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize) -> bool {
         let (to, spare) = (bytemuck::cast_slice_mut(to), bytemuck::cast_slice_mut(spare));
-        network::sort::<u64, RankThenPosition>(Rows { from: None, to, spare, length });
+        network::sort::<u64, RankThenPosition>(Rows { from: None, to, spare, length })
     }
 }
 
@@ -106,8 +111,10 @@ impl Record for [u64; 2] {
         self[1] as usize
     }
 
-    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize) {
-        network::sort::<Self, Unsigned>(Rows { from: None, to, spare, length });
+    const FEWER: usize = <Self as InLanes>::FEWER;
+
+    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize) -> bool {
+        network::sort::<Self, Unsigned>(Rows { from: None, to, spare, length })
     }
 }
 

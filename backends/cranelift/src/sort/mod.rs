@@ -133,17 +133,10 @@ impl Sorter<'_> {
             by_key!(element, rank_records(self, key, records, number == 0));
             let spare = items_mut::<R>(&mut spare, self.count());
             self.each_row(
-                records,
-                spare,
+                (records, spare),
                 |_, row, spare, workers| spread::sort_within::<R, Unsigned>(true, row, spare, workers),
-                |_, rows, spare| {
-                    // Only of the first key, records of equal ranks are in the order of positions.
-                    let first = number == 0;
-                    if first {
-                        R::sort_rows(rows, spare, self.length);
-                    }
-                    first
-                },
+                // Only of the first key, records of equal ranks are in the order of positions.
+                (R::FEWER, |_, rows, spare| number == 0 && R::sort_rows(rows, spare, self.length)),
             );
         }
         let sources = sort.keys.iter().chain(&sort.carry);
@@ -158,17 +151,16 @@ impl Sorter<'_> {
         Ok(())
     }
 
-    /// Sorts each row of `to`, with `spare` in between: many rows at once on all threads, or each row on all. Some rows of few elements are sorted
-    /// at once by `several`, if it can; it gets the number of the first.
+    /// Sorts each row of `to`, with `spare` in between: many rows at once on all threads, or each row on all. Where rows have so many times `fewer`
+    /// elements than networks sort, some are sorted at once by `several`, if it can; it gets the number of the first.
     fn each_row<T: Item>(
         &self,
-        to: &mut [T],
-        spare: &mut [T],
+        (to, spare): (&mut [T], &mut [T]),
         one: impl Fn(usize, &mut [T], &mut [T], &Workers<'_>) + Sync,
-        several: impl Fn(usize, &mut [T], &mut [T]) -> bool + Sync,
+        (fewer, several): (usize, impl Fn(usize, &mut [T], &mut [T]) -> bool + Sync),
     ) {
         let length = self.length;
-        let short = length <= self.workers.sorts.network as usize;
+        let short = length <= self.workers.sorts.network as usize / fewer;
         let rows = |first: usize, to: &mut [T], spare: &mut [T], workers: &Workers<'_>| {
             let (mut first, mut rest) = (first, (to, spare));
             while !rest.0.is_empty() {
@@ -204,12 +196,26 @@ impl Sorter<'_> {
     fn gather<R: Record, T: Item>(&self, source: &Array, result: &mut Array, records: &[R]) {
         let (source, result) = (items::<T>(source, self.count()), items_mut::<T>(result, self.count()));
         self.workers.each(self.pieces(result), |(first, part)| {
-            for (at, (item, record)) in (first..).zip(part.iter_mut().zip(&records[first..])) {
-                // Positions count from the beginning of a row.
-                *item = source[at - at % self.length + record.position()];
+            for (row, at, part) in parts_of_rows(first, part, self.length) {
+                let row = &source[row..][..self.length];
+                for (item, record) in part.iter_mut().zip(&records[at..]) {
+                    *item = row[record.position()];
+                }
             }
         });
     }
+}
+
+/// Elements from `first` on as parts of rows of so many elements: where its row begins, where the part begins, and its elements.
+fn parts_of_rows<T>(first: usize, elements: &mut [T], length: usize) -> impl Iterator<Item = (usize, usize, &mut [T])> {
+    let (mut row, mut at, mut rest) = (first - first % length, first, elements);
+    std::iter::from_fn(move || {
+        let count = rest.len().min(row + length - at);
+        let part = rest.split_off_mut(..count).filter(|part| !part.is_empty())?;
+        let found = (row, at, part);
+        (row, at) = (row + length, row + length);
+        Some(found)
+    })
 }
 
 /// Sorts keys that are all there is.
@@ -217,13 +223,12 @@ fn sort_keys<T: InLanes, O: Order>(sorter: &Sorter<'_>, key: &Array, result: &mu
     let (count, length) = (sorter.count(), sorter.length);
     let key = items::<T>(key, count);
     sorter.each_row(
-        items_mut::<T>(result, count),
-        items_mut(spare, count),
+        (items_mut::<T>(result, count), items_mut(spare, count)),
         |row, to, spare, workers| spread::sort::<T, O>(&key[row * length..][..length], to, spare, workers),
-        |first, to, spare| {
+        (T::FEWER, |first, to, spare| {
             let from = Some(&key[first * length..][..to.len()]);
             network::sort::<T, O>(Rows { from, to, spare, length })
-        },
+        }),
     );
 }
 
@@ -231,10 +236,12 @@ fn sort_keys<T: InLanes, O: Order>(sorter: &Sorter<'_>, key: &Array, result: &mu
 fn rank_records<T: Item, O: Order>(sorter: &Sorter<'_>, key: &Array, records: &mut [impl Record], first: bool) {
     let key = items::<T>(key, records.len());
     sorter.workers.each(sorter.pieces(records), |(begin, part)| {
-        for (at, record) in (begin..).zip(part) {
-            let own = at % sorter.length;
-            let position = if first { own } else { record.position() };
-            *record = Record::new(O::rank(key[at - own + position]), position);
+        for (row, at, part) in parts_of_rows(begin, part, sorter.length) {
+            let key = &key[row..][..sorter.length];
+            for (own, record) in (at - row..).zip(part) {
+                let position = if first { own } else { record.position() };
+                *record = Record::new(O::rank(key[position]), position);
+            }
         }
     });
 }

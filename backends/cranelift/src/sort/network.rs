@@ -18,6 +18,8 @@ const FEW: usize = 4;
 
 /// What a network sorts.
 pub(super) trait InLanes: Item {
+    /// Rows of so many times fewer elements than others: where digits are few, or comparisons take longer.
+    const FEWER: usize;
     /// The elements at one place of many rows.
     type Many: Lanes<Self>;
     /// The elements at one place of a few rows.
@@ -32,13 +34,14 @@ pub(super) trait Lanes<T>: Pod {
     /// Sets the element of a row.
     fn set(&mut self, lane: usize, item: T);
 
-    /// Of each row, leaves the lesser element here, and the greater one there.
-    fn exchange(&mut self, there: &mut Self);
+    /// Of each row and each pair of places, leaves the lesser element here, and the greater one there.
+    fn exchange(here: &mut [Self], there: &mut [Self]);
 }
 
 macro_rules! keys {
-    ($($key:ty),*) => {$(
+    ($($key:ty, $fewer:literal);*) => {$(
         impl InLanes for $key {
+            const FEWER: usize = $fewer;
             type Many = [$key; MANY];
             type Few = [$key; FEW];
         }
@@ -58,21 +61,21 @@ macro_rules! keys {
             }
 
             #[inline(always)]
-            fn exchange(&mut self, there: &mut Self) {
-                let (a, b) = (*self, *there);
-                for lane in 0..LANES {
-                    self[lane] = a[lane].min(b[lane]);
-                    there[lane] = a[lane].max(b[lane]);
+            fn exchange(here: &mut [Self], there: &mut [Self]) {
+                // One loop over numbers: of loops over arrays, those of 8 bytes a number are left as they are.
+                for (a, b) in here.as_flattened_mut().iter_mut().zip(there.as_flattened_mut()) {
+                    (*a, *b) = ((*a).min(*b), (*a).max(*b));
                 }
             }
         }
     )*};
 }
 
-keys!(u8, u16, u32, u64);
+keys!(u8, 8; u16, 2; u32, 1; u64, 1);
 
 /// Ranks, and positions: those of a row differ, and equal ranks are in the order of positions.
 impl InLanes for [u64; 2] {
+    const FEWER: usize = 4;
     type Many = [[u64; MANY]; 2];
     type Few = [[u64; FEW]; 2];
 }
@@ -92,16 +95,28 @@ where
     }
 
     #[inline(always)]
-    fn exchange(&mut self, there: &mut Self) {
-        let (a, b) = (*self, *there);
-        for lane in 0..LANES {
-            let swap = a[0][lane] > b[0][lane] || (a[0][lane] == b[0][lane] && a[1][lane] > b[1][lane]);
-            for number in 0..2 {
-                self[number][lane] = if swap { b[number][lane] } else { a[number][lane] };
-                there[number][lane] = if swap { a[number][lane] } else { b[number][lane] };
+    fn exchange(here: &mut [Self], there: &mut [Self]) {
+        for (here, there) in here.iter_mut().zip(there) {
+            let (a, b) = (*here, *there);
+            for lane in 0..LANES {
+                let greater = |number: usize| signed(a[number][lane]) > signed(b[number][lane]);
+                let swap = greater(0) | ((a[0][lane] == b[0][lane]) & greater(1));
+                // As a mask: branches and selects are not made instructions of many lanes here.
+                let mask = u64::from(swap).wrapping_neg();
+                for number in 0..2 {
+                    let differing = (a[number][lane] ^ b[number][lane]) & mask;
+                    here[number][lane] = a[number][lane] ^ differing;
+                    there[number][lane] = b[number][lane] ^ differing;
+                }
             }
         }
     }
+}
+
+/// A number of the same order among signed ones: few processors compare unsigned ones in lanes.
+#[inline(always)]
+fn signed(number: u64) -> i64 {
+    (number ^ 1 << 63) as i64
 }
 
 /// Rows that a network sorts.
@@ -178,7 +193,7 @@ fn sort_here<T: InLanes, O: Order, L: Lanes<T>>(rows: Rows<'_, T>) -> bool {
 
 /// Sorts by comparing pairs of places, whatever the elements are.
 #[inline(always)]
-fn network<L>(places: &mut [L], exchange: impl Fn(&mut L, &mut L)) {
+fn network<L>(places: &mut [L], exchange: impl Fn(&mut [L], &mut [L])) {
     let count = places.len();
     // Two sorted runs of so many places become one at a time.
     let mut run = 1;
@@ -190,7 +205,8 @@ fn network<L>(places: &mut [L], exchange: impl Fn(&mut L, &mut L)) {
                 // The last places of one pair of runs are not compared with the next pair.
                 if apart == run || !(first + apart).is_multiple_of(2 * run) {
                     let (own, behind) = places[first..].split_at_mut(apart);
-                    own.iter_mut().zip(behind).for_each(|(own, behind)| exchange(own, behind));
+                    let pairs = behind.len().min(apart);
+                    exchange(&mut own[..pairs], &mut behind[..pairs]);
                 }
                 first += 2 * apart;
             }
@@ -211,7 +227,9 @@ mod tests {
         for count in 0..=12 {
             for bits in 0..1u32 << count {
                 let mut places: Vec<u32> = (0..count).map(|place| bits >> place & 1).collect();
-                network(&mut places, |a, b| (*a, *b) = (*a.min(b), *a.max(b)));
+                network(&mut places, |a, b| {
+                    a.iter_mut().zip(b).for_each(|(a, b)| (*a, *b) = (*(&*a).min(b), *(&*a).max(b)));
+                });
                 assert!(places.is_sorted(), "{count} {bits:b}");
             }
         }
