@@ -65,8 +65,10 @@ fn every_order_has_the_bits_of_the_interpreter() {
 #[test]
 fn windows_of_rows_have_the_bits_of_the_interpreter() {
     let source = "fn f(a: [n, k]f32, b: [m, k]f32) -> [n, m]f32 {
-      let p: [n, m, k]f32 = generate([n, m, k], |i, j, l| a[i, l] * b[j, l])
-      let c: [n, m]f32 = fold(|x, y| x + y, 0.0, p)
+      let c: [n, m]f32 = cluster(|| {
+        vertical p: [n, m, k]f32 = generate([n, m, k], |i, j, l| a[i, l] * b[j, l])
+        last c: [n, m]f32 = fold(|x, y| x + y, 0.0, p)
+        return c })
       return c }";
     let mut random = Random(7);
     let sizes = [[3, 17, 513], [9, 8, 600], [2, 5, 4096], [3, 9, 4099], [1, 1, 513], [0, 3, 700], [3, 0, 700]];
@@ -96,7 +98,7 @@ fn orders_are_chosen_and_refused_with_the_reason() {
     }
     for (changes, reason) in [
         (&[("loop x1_8 {", "loop x1_8 lanes(8), remainder masked {")][..], "all in plain loops"),
-        (&[("loop x1_8 {", "loop x1_8 unroll 8 {")], "have no loop inside"),
+        (&[("loop x1_8 {", "loop x1_8 unroll 8 {")], "do not stand in a row"),
         (&[("loop x1_8s {", "loop x1_8s unroll 2 {")], "all in plain loops"),
         (&[("loop x1_8s {", "loop x1 {"), ("loop x1_8 {", "loop x1_8s {")], "run over more than once"),
     ] {

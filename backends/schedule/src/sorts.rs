@@ -128,7 +128,7 @@ mod tests {
             ("compare 192", "", "expected `compare`"),
             ("bits", "bytes", "expected `bits`"),
             ("compare 192", "compare -1", "line 1"),
-            ("network 2048", "network", "line 1"),
+            ("network 2048", "network -1", "line 1"),
             ("\n", " sorts by 1", "line 1, column 70: sorts stand here a second time"),
         ] {
             let found = read(&text.replace(from, to)).unwrap_err();

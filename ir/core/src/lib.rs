@@ -26,6 +26,7 @@ mod proved_plan;
 mod renumber;
 mod rewrite;
 mod scalar;
+mod scopes;
 mod sink;
 mod splitmix;
 mod taps;
@@ -54,6 +55,7 @@ pub use crate::{
     proved_plan::ProvedPlan,
     rewrite::*,
     scalar::*,
+    scopes::Scopes,
     sink::*,
     splitmix::SplitMix64,
     taps::*,

@@ -8,13 +8,15 @@ mod interface;
 mod lift;
 mod live;
 mod said;
-mod scalars;
-mod scopes;
 mod spread;
 mod streams;
 mod views;
 
-use fusebox_ir::{Program, Property, analysis::branches::with_branches, validate};
+use fusebox_ir::{
+    ArrayOp, Program, Property,
+    analysis::{branches::with_branches, scalar_blocks::scalars_as_code},
+    validate,
+};
 
 use crate::analysis::{Line, Representation, Ways, explain_in};
 pub use crate::{
@@ -85,6 +87,11 @@ fn has_lanes_alone(program: &Program) -> bool {
     program.body.blocks().flat_map(|block| &block.bindings).any(|binding| binding.op.is_lanes())
 }
 
+/// Branches and loops of scalars in nests as scalar code: a lane decides for itself inside of one function then, and no lanes have to be parted.
+fn scalars_in_lanes(program: &Program) -> Program {
+    scalars_as_code(program, |op| matches!(op, ArrayOp::Nest { .. }))
+}
+
 /// Makes a program flat: nested parallelism becomes operations on flat arrays, for all lanes at once.
 ///
 /// The result has [`Property::Flat`]. Results are the same, bit for bit but for how sums of floats associate, and so are errors, but that
@@ -100,7 +107,7 @@ pub fn flatten(program: &Program, config: &Config) -> Result<(Program, Report), 
     }
     let program = &*spread::as_lookups(program);
     let traversed = streams::traversals_in_lanes(program)?;
-    let mut needed = live::live(&with_branches(&scalars::scalars(&traversed)));
+    let mut needed = live::live(&with_branches(&scalars_in_lanes(&traversed)));
     faults::as_own_messages(&mut needed.body);
     let (flat, done) = lift::lift(&needed, config)?;
     let held = explain_in(program, &Ways { irregular: config.flattening == Flattening::Irregular, alone: done.alone });

@@ -236,6 +236,50 @@ fn arrays_that_only_a_branch_needs_are_computed_there() {
 }
 
 #[test]
+fn loops_of_scalars_are_one_kernel() {
+    let loops = [
+        // Steps to one, after Collatz, of each element of a vector by its place.
+        "fn f(k: i64, a: [n]i64) -> i64, i64 {
+         let turns: i64, at: i64 = while(|turns: i64, at: i64| { let go = at < n return go }, |turns: i64, at: i64| {
+           let start = a[at]
+           let own: i64, end: i64 = while(|own: i64, x: i64| { let go = x > 1 return go }, |own: i64, x: i64| {
+             let even = x % 2 == 0
+             let y = cond(even, || { let y = x / 2 return y }, || { let y = 3 * x + k return y })
+             let next = own + 1
+             return next, y }, 0, start)
+           let sum = turns + own
+           let behind = at + 1
+           return sum, behind }, 0, 0)
+         return turns, at }"
+            .replace("let y = cond", "let y: i64 = cond"),
+        // No turn, so that nothing fails.
+        "fn f(k: i64, a: [n]i64) -> i64, i64 {
+         let s: i64, i: i64 = while(|s: i64, i: i64| { let go = i < n return go }, |s: i64, i: i64| {
+           let q = 100 / (k - 1) let t = s + q * a[i] let j = i + 1 return t, j }, 0, 0)
+         return s, i }"
+            .to_owned(),
+    ];
+    for source in &loops {
+        same(source, &[whole(1), ints(&[])]);
+        let program = parsed(source);
+        let plan = plan(&program);
+        assert_eq!(plan.kernels.len(), 1, "{plan}");
+        assert!(!plan.to_string().contains("while {"), "{plan}");
+    }
+    same(&loops[0], &[whole(1), ints(&[27, 1, 6, 97])]);
+    same(&loops[1], &[whole(5), ints(&[27, 1, 6, 97])]);
+    fails(&loops[1], &[whole(1), ints(&[27])]);
+    // Around arrays as well, where a branch of scalars is code in each turn.
+    let around = "fn f(k: i64, a: [n]i64) -> [n]i64 {
+        let t: i64, b: [n]i64 = while(|t: i64, s: [n]i64| { let go = t < k return go }, |t: i64, s: [n]i64| {
+          let odd = t % 2 == 1
+          let by: i64 = cond(odd, || { let q = 100 / t return q }, || { return t })
+          let u = t + 1 let v: [n]i64 = map(|x| x + by, s) return u, v }, 0, a) return b }";
+    same(around, &[whole(0), ints(&[5, 6])]);
+    same(around, &[whole(7), ints(&[5, 6])]);
+}
+
+#[test]
 fn what_nothing_uses_is_not_computed() {
     let source =
         "fn f(a: [n]i64) -> [n]i64 { let b: [n]i64 = map(|x| 1 / x, a) let c: i64 = fold1(|x, y| x + y, b) return a }";

@@ -20,6 +20,7 @@ pub mod restrict;
 pub mod row_loops;
 pub mod row_sequences;
 pub mod rows;
+pub mod scalar_blocks;
 mod selection;
 pub mod sizes;
 pub mod spine;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fusebox_ir::{
     ArrayId, Binary, ElementType,
     ElementType::{Bool, I64},
-    Emit, Extent, Lambda, LambdaBuilder, Local, Place, ScalarOp, ScalarOperand, inline, unnamed,
+    Emit, Extent, Lambda, LambdaBuilder, Local, Place, ScalarOp, ScalarOperand, Scopes, inline, unnamed,
 };
 
 use super::{
@@ -15,7 +15,6 @@ use super::{
     lane::in_lane,
     stack::deeper,
 };
-use crate::scopes::Scopes;
 
 /// Code that is written for each lane of a context.
 pub(super) struct Code<'l, 'p> {

@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 use fusebox_ir::{
     Access, ArrayId, ArrayOp, Binding, Block, Constant, ElementType, Extent, Kernel, Operand, Output, Part, Place,
     Plan, PlanExtent, PlanOperand, PlanType, Program, Step, Type, ValueId, Var,
-    analysis::{Sizes, demand::by_need},
+    analysis::{Sizes, demand::by_need, scalar_blocks::scalars_as_code},
     bug,
 };
 
@@ -33,6 +33,12 @@ use crate::{
     nest::{KernelBuilder, ProgramPoint, Scope},
     unneeded,
 };
+
+/// Loops of scalars, and branches of them inside of loops, as scalar code: one kernel without levels runs all turns. As steps of a plan each turn of
+/// such a loop is two launches. What they use from outside is computed before them, as the program is strict.
+fn scalars_in_loops(program: &Program) -> Program {
+    scalars_as_code(program, |op| matches!(op, ArrayOp::While { .. }))
+}
 
 /// Where a value of the program is.
 #[derive(Clone, Copy, Debug)]
@@ -135,6 +141,7 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
         let count = binding.results.first().map(name).unwrap_or_default();
         return Err(Error::Counted { result: name(var), count, place: binding.place.clone() });
     }
+    let program = &scalars_in_loops(program);
     let mut lower = Lower {
         values: Values::new(program),
         kernels: Vec::new(),

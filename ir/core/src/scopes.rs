@@ -2,37 +2,45 @@
 
 use std::collections::HashMap;
 
-use fusebox_ir::{ArrayId, Emit, Lambda, LambdaBuilder, Local, ScalarOperand};
+use crate::{ArrayId, Emit, Lambda, LambdaBuilder, Local, ScalarOperand};
 
 /// The operands that stand for scalar arrays, for each open body.
-pub(crate) struct Scopes(Vec<HashMap<ArrayId, ScalarOperand>>);
+#[derive(Debug)]
+pub struct Scopes(Vec<HashMap<ArrayId, ScalarOperand>>);
+
+impl Default for Scopes {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Scopes {
     /// One body is open.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self(vec![HashMap::new()])
     }
 
     /// Opens a body of code that `b` writes.
-    pub(crate) fn open(&mut self, b: &mut LambdaBuilder, params: &[Local]) -> Vec<ScalarOperand> {
+    pub fn open(&mut self, b: &mut LambdaBuilder, params: &[Local]) -> Vec<ScalarOperand> {
         self.0.push(HashMap::new());
         b.open(params)
     }
 
     /// Closes the innermost body.
-    pub(crate) fn close(&mut self, b: &mut LambdaBuilder, results: Vec<ScalarOperand>) -> Lambda {
+    pub fn close(&mut self, b: &mut LambdaBuilder, results: Vec<ScalarOperand>) -> Lambda {
         self.0.pop();
         b.close(results)
     }
 
     /// What an array is in the innermost body from here on.
-    pub(crate) fn know(&mut self, id: ArrayId, operand: ScalarOperand) {
+    pub fn know(&mut self, id: ArrayId, operand: ScalarOperand) {
         if let Some(innermost) = self.0.last_mut() {
             innermost.insert(id, operand);
         }
     }
 
-    pub(crate) fn get(&self, id: ArrayId) -> Option<ScalarOperand> {
+    /// The operand that stands for an array, in the innermost body that knows it.
+    pub fn get(&self, id: ArrayId) -> Option<ScalarOperand> {
         self.0.iter().rev().find_map(|known| known.get(&id)).copied()
     }
 }
