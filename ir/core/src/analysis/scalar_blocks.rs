@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    ArrayId, ArrayOp, Binding, Block, ElementType, Emit, Lambda, LambdaBuilder, Local, LocalId, PartMut, Place, Program, ScalarOp,
-    ScalarOperand, ScalarPart, Scopes, Var, inline, unnamed,
+    ArrayId, ArrayOp, Binding, Block, ElementType, Emit, Lambda, LambdaBuilder, Local, LocalId, PartMut, Place,
+    Program, ScalarOp, ScalarOperand, ScalarPart, Scopes, Var, inline, unnamed,
 };
 
 /// The program with branches and loops of scalars as scalar code, where such an operation is around, or is one itself.
