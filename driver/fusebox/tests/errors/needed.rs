@@ -1,6 +1,6 @@
 //! What scalar code needs only in a branch is computed only where the branch is taken.
 
-use super::{check, fails, given, runs, scalar, vector};
+use super::{check, fails, given, matrix, runs, scalar, vector};
 
 #[test]
 fn branches_of_scalar_code_guard_what_they_read() {
@@ -100,5 +100,49 @@ fn each_lane_guards_what_it_reads() {
         runs(greatest, vec![given(&[3, -1])]),
         runs(branch, vec![given(&[0, 2, 0, 5])]),
         runs(branch, vec![given(&[3, 1])]),
+    ]);
+}
+
+#[test]
+fn folds_of_empty_rows_fail_where_they_are_needed() {
+    let vector_less = "fn f(x: [n]i64) -> [n]i64 {
+        let m: i64 = fold1(|a, b| max(a, b), x)
+        let l: i64 = fold1(|a, b| min(a, b), x)
+        let width = m - l
+        let y: [n]i64 = map(|v| v - m + width, x)
+        return y }";
+    let given_too = "fn f(x: [n]i64) -> [n]i64, i64 {
+        let m: i64 = fold1(|a, b| max(a, b), x)
+        let y: [n]i64 = map(|v| v - m, x)
+        return y, m }";
+    let rows = "fn f(x: [n, m]i64) -> [n, m]i64 {
+        let g: [n]i64 = fold1(|a, b| max(a, b), x)
+        let y: [n, m]i64 = generate([n, m], |i, j| x[i, j] - g[i])
+        return y }";
+    let sums = "fn f(x: [n, m]i64) -> [n]i64 {
+        let g: [n]i64 = fold1(|a, b| a + b, x)
+        let y: [n]i64 = map(|v| v + 1, g)
+        return y }";
+    let lanes = "fn f(d: [n]i64) -> [n][?]i64 {
+        let s: [n][?]i64 = nest([n], |q| {
+          let k = d[q]
+          let x: [k]i64 = generate([k], |i| (i * 7) % 5)
+          let m: i64 = fold1(|a, b| max(a, b), x)
+          let y: [k]i64 = map(|v| v - m, x)
+          return y })
+        return s }";
+    check(&[
+        runs(vector_less, vec![vector(0)]),
+        runs(vector_less, vec![given(&[4, 9, 2])]),
+        fails(given_too, vec![vector(0)], "empty"),
+        runs(given_too, vec![given(&[4, 9, 2])]),
+        runs(rows, vec![matrix(3, 0)]),
+        runs(rows, vec![matrix(0, 3)]),
+        runs(rows, vec![matrix(3, 2)]),
+        fails(sums, vec![matrix(3, 0)], "empty"),
+        runs(sums, vec![matrix(0, 3)]),
+        runs(lanes, vec![given(&[2, 0, 3])]),
+        runs(lanes, vec![given(&[0, 0])]),
+        runs(lanes, vec![vector(0)]),
     ]);
 }
