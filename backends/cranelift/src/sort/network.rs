@@ -6,7 +6,6 @@
 //! depends on an element.
 
 use bytemuck::Pod;
-use fusebox_wide::Features;
 
 use super::item::{Item, Order};
 
@@ -148,7 +147,7 @@ pub(super) fn sort<T: InLanes, O: Order>(rows: Rows<'_, T>) -> bool {
 fn sort_as<T: InLanes, O: Order, L: Lanes<T>>(rows: Rows<'_, T>) -> bool {
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code)]
-    if let Some(features) = Features::of_this_machine() {
+    if let Some(features) = fusebox_wide::Features::of_this_machine() {
         // SAFETY: the processor has these instructions, as was just found.
         return unsafe { if features.avx512 { with_avx512::<T, O, L>(rows) } else { with_avx2::<T, O, L>(rows) } };
     }
