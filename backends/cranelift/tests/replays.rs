@@ -209,7 +209,7 @@ fn what_elements_decide_is_not_replayed() {
         "fn f(x: [n]i32, k: i64) -> [?]i32 { let m = k * 2 let r: [m]i32 = generate([m], |i| i32(i)) return r }",
         "fn f(x: [n]i32, k: i64) -> [?]i32 { let m = i64(x[1]) + k let r: [m]i32 = generate([m], |i| i32(i)) return r }",
         "fn f(x: [n]i32, k: i64) -> [?]i32 { let c: i64, r: [c]i32 = filter(|x| x > 0, x) return r }",
-        "fn f(x: [n]i32, k: i64) -> i64 { let r: i64 = while(|i: i64| { let more = i < 1000 return more }, |i: i64| { let j = i * k return j }, 2i64) return r }",
+        "fn f(x: [n]i32, k: i64) -> [n]i32 { let i: i64, r: [n]i32 = while(|i: i64, s: [n]i32| { let more = i < 1000 return more }, |i: i64, s: [n]i32| { let j = i * k let t: [n]i32 = map(|v| v + 1, s) return j, t }, 2, x) return r }",
     ] {
         let own = loaded(&backend, &plan(source));
         let other = [given[0].clone(), Array::scalar(5i64)];

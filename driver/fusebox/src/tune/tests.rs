@@ -92,7 +92,7 @@ fn sorts_are_tried_and_forced() {
     let options = Options { cache: false, ..Options::default() };
     let config = TuneConfig { rounds: 1, tries: 3 };
     let tuned = tune(&ordered, &inputs, &options, &config, &mut |_| {}).unwrap();
-    assert_eq!(tuned.sorts.unwrap().tried, (3, 6));
+    assert_eq!(tuned.sorts.unwrap().tried, (3, 9));
     let usual = compile_program(&ordered, &options).unwrap().run(&inputs).unwrap();
     let forced = |text: &str| Options { schedules: Some(text.into()), ..options.clone() };
     let by = |text: &str| compile_program(&ordered, &forced(text)).and_then(|made| made.run(&inputs));
