@@ -2,8 +2,6 @@
 
 use bytemuck::Pod;
 
-use super::network::{self, InLanes, Rows};
-
 /// What the passes of a sort move: a key as it is in memory, or a [`Record`].
 pub(super) trait Item: Pod + Send + Sync {
     /// The bits of a key, or the number that a record is sorted by.
@@ -43,12 +41,6 @@ pub(super) trait Record: Item {
 
     /// The position.
     fn position(self) -> usize;
-
-    /// Rows that a network sorts have so many times fewer elements than rows of keys.
-    const FEWER: usize;
-
-    /// Sorts some rows at once, as many as [`network::at_once`] says. Records of equal ranks are put in the order of positions.
-    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize) -> bool;
 }
 
 /// Ranks of 32 bits, and positions below 2^32.
@@ -76,13 +68,6 @@ impl Record for [u32; 2] {
     fn position(self) -> usize {
         self[1] as usize
     }
-
-    const FEWER: usize = <u64 as InLanes>::FEWER;
-
-    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize) -> bool {
-        let (to, spare) = (bytemuck::cast_slice_mut(to), bytemuck::cast_slice_mut(spare));
-        network::sort::<u64, RankThenPosition>(Rows { from: None, to, spare, length })
-    }
 }
 
 /// Ranks and positions of 64 bits.
@@ -109,12 +94,6 @@ impl Record for [u64; 2] {
     #[inline(always)]
     fn position(self) -> usize {
         self[1] as usize
-    }
-
-    const FEWER: usize = <Self as InLanes>::FEWER;
-
-    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize) -> bool {
-        network::sort::<Self, Unsigned>(Rows { from: None, to, spare, length })
     }
 }
 

@@ -15,7 +15,7 @@ use fusebox_ir::{Array, ElementType, Fault, Place, RunError};
 
 use self::{
     item::{Float, Item, Order, Record, Signed, Unsigned},
-    network::{InLanes, Rows},
+    network::{InLanes, RecordInLanes, Rows},
     spread::Workers,
 };
 use crate::Shared;
@@ -125,7 +125,7 @@ impl Sorter<'_> {
     }
 
     /// Finds the order of positions, and reads all arrays in it.
-    fn by_position<R: Record>(&self, sort: &mut Sort<'_, Array>) -> Result {
+    fn by_position<R: RecordInLanes>(&self, sort: &mut Sort<'_, Array>) -> Result {
         let words = size_of::<R>() / 8;
         let (mut records, mut spare) = (self.room(ElementType::U64, words)?, self.room(ElementType::U64, words)?);
         let records = items_mut::<R>(&mut records, self.count());

@@ -7,7 +7,7 @@
 
 use bytemuck::Pod;
 
-use super::item::{Item, Order};
+use super::item::{Item, Order, RankThenPosition, Record, Unsigned};
 
 /// Rows at once: as many as the longest vectors have lanes of 4 bytes.
 pub(super) const MANY: usize = 16;
@@ -130,6 +130,32 @@ pub(super) struct Rows<'r, T> {
     pub(super) length: usize,
 }
 
+/// Records whose rows a network sorts.
+pub(super) trait RecordInLanes: Record {
+    /// As [`InLanes::FEWER`].
+    const FEWER: usize;
+
+    /// Sorts as many rows as [`at_once`] says. Records of equal ranks are put in the order of positions.
+    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize) -> bool;
+}
+
+impl RecordInLanes for [u32; 2] {
+    const FEWER: usize = <u64 as InLanes>::FEWER;
+
+    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize) -> bool {
+        let (to, spare) = (bytemuck::cast_slice_mut(to), bytemuck::cast_slice_mut(spare));
+        sort::<u64, RankThenPosition>(Rows { from: None, to, spare, length })
+    }
+}
+
+impl RecordInLanes for [u64; 2] {
+    const FEWER: usize = <Self as InLanes>::FEWER;
+
+    fn sort_rows(to: &mut [Self], spare: &mut [Self], length: usize) -> bool {
+        sort::<Self, Unsigned>(Rows { from: None, to, spare, length })
+    }
+}
+
 /// How many of so many rows a network sorts at once; 1: none.
 pub(super) fn at_once(rows: usize) -> usize {
     match rows {
@@ -218,7 +244,7 @@ fn network<L>(places: &mut [L], exchange: impl Fn(&mut [L], &mut [L])) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sort::item::{Float, Signed, Unsigned};
+    use crate::sort::item::{Float, Signed};
 
     /// A network sorts if it sorts all rows of zeros and ones.
     #[test]
