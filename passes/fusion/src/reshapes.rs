@@ -130,39 +130,29 @@ pub(crate) fn has_long_rows(extents: &[Extent]) -> bool {
     extents.last().is_some_and(|last| !matches!(last, Extent::Constant(row) if *row < SHORT_ROW))
 }
 
-/// The index in the extents of a producer that an index in those of its reshape is. Outermost and innermost dimensions that both have stay as they
-/// are: only indices between are put together and taken apart.
+/// The index in the extents of a producer that an index in those of its reshape is.
 fn elsewhere(
     composer: &mut LambdaBuilder,
     params: &[ScalarOperand],
     reshape: &Operation,
     producer: &Operation,
 ) -> Vec<ScalarOperand> {
-    let (after, before) = (&reshape.extents[..], &producer.extents[..]);
-    let outer = after.iter().zip(before).take_while(|(a, b)| a == b).count();
-    let (rest, from) = (&after[outer..], &before[outer..]);
-    let inner = rest.iter().rev().zip(from.iter().rev()).take_while(|(a, b)| a == b).count();
     let zero = ScalarOperand::from(Constant::from(0i64));
-    let between = outer..after.len() - inner;
-    let mut position =
-        ScalarValue::int(params.get(between.start).copied().filter(|_| !between.is_empty()).unwrap_or(zero));
-    for dim in between.clone().skip(1) {
-        let row = composer.mul(position, ScalarValue::int(scalar(after[dim])));
-        position = composer.add(row, ScalarValue::int(params[dim]));
+    let mut position = ScalarValue::int(params.first().copied().unwrap_or(zero));
+    for (&i, &extent) in params.iter().zip(&reshape.extents).skip(1) {
+        let row = composer.mul(position, ScalarValue::int(scalar(extent)));
+        position = composer.add(row, ScalarValue::int(i));
     }
-    let mut index = params[..outer].to_vec();
-    let mut apart = vec![zero; before.len() - inner - outer];
-    for (at, &extent) in before[outer..before.len() - inner].iter().enumerate().rev() {
+    let mut index = vec![zero; producer.extents.len()];
+    for (at, &extent) in producer.extents.iter().enumerate().rev() {
         if at == 0 {
-            apart[0] = position.operand;
+            index[0] = position.operand;
         } else {
             let extent = ScalarValue::int(scalar(extent));
-            apart[at] = composer.binary(Binary::Rem, position, extent).operand;
+            index[at] = composer.binary(Binary::Rem, position, extent).operand;
             position = composer.binary(Binary::Div, position, extent);
         }
     }
-    index.extend(apart);
-    index.extend(&params[params.len() - inner..]);
     index
 }
 
