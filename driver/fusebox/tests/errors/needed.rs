@@ -123,13 +123,14 @@ fn folds_of_empty_rows_fail_where_they_are_needed() {
         let g: [n]i64 = fold1(|a, b| a + b, x)
         let y: [n]i64 = map(|v| v + 1, g)
         return y }";
-    let lanes = "fn f(d: [n]i64) -> [n][?]i64 {
-        let s: [n][?]i64 = nest([n], |q| {
+    let lanes = "fn f(d: [n]i64) -> [n]i64 {
+        let s: [n]i64 = nest([n], |q| {
           let k = d[q]
           let x: [k]i64 = generate([k], |i| (i * 7) % 5)
           let m: i64 = fold1(|a, b| max(a, b), x)
           let y: [k]i64 = map(|v| v - m, x)
-          return y })
+          let t: i64 = fold(|a, b| a + b, 0, y)
+          return t })
         return s }";
     check(&[
         runs(vector_less, vec![vector(0)]),
