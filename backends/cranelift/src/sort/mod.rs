@@ -179,8 +179,9 @@ impl Sorter<'_> {
             return rows(0, to, spare, &self.workers);
         }
         let alone = Workers { grain: usize::MAX, ..self.workers };
-        // Some rows at a time, as few have few elements.
-        let each = self.workers.piece(self.count()).div_ceil(length).next_multiple_of(network::MANY);
+        // Some rows at a time, as few have few elements; short ones as many as a network sorts at once.
+        let each = self.workers.piece(self.count()).div_ceil(length);
+        let each = if short { each.next_multiple_of(network::MANY) } else { each };
         let pieces = to.chunks_mut(each * length).zip(spare.chunks_mut(each * length)).enumerate();
         self.workers.each(pieces, |(piece, (to, spare))| rows(piece * each, to, spare, &alone));
     }

@@ -284,7 +284,8 @@ impl Builder<'_> {
     /// run at once.
     fn in_rows(&mut self) -> Vec<Node> {
         let Room::Cores(cpu, Some(gang)) = self.machine else { return self.packed() };
-        let row = self.windows_are_rows(gang).then(|| self.first_row(cpu, gang, None)).flatten();
+        let least = self.no_row_to(gang.level, None);
+        let row = self.windows_are_rows(gang).then(|| self.first_row(cpu, gang, least)).flatten();
         let Some(row) = row.filter(|row| row.lanes > 1) else { return self.packed() };
         self.shorter_than = Some((gang.level, row.fewer_than));
         let then = self.packed();
@@ -295,10 +296,13 @@ impl Builder<'_> {
         vec![Node::Choose { level: gang.level as u32, fewer_than: row.fewer_than, then, otherwise }]
     }
 
-    /// The row that a level is where it is short, and longer than what choices around say.
-    fn first_row(&self, cpu: &Cpu, gang: Gang, no_row: Option<u32>) -> Option<Row> {
-        let longer = self.longer_than.filter(|(own, _)| *own == gang.level).map(|(_, than)| than);
-        let least = no_row.max(longer);
+    /// Up to how many steps a level is no row where its loops stand: shorter ones were chosen before.
+    fn no_row_to(&self, level: usize, chosen: Option<u32>) -> Option<u32> {
+        chosen.max(self.longer_than.filter(|(own, _)| *own == level).map(|(_, than)| than))
+    }
+
+    /// The first row of more steps.
+    fn first_row(&self, cpu: &Cpu, gang: Gang, least: Option<u32>) -> Option<Row> {
         let mut rows = rows(self.kernel, cpu, gang, self.preferences.rows).into_iter();
         rows.find(|row| least.is_none_or(|than| row.fewer_than > than))
     }
@@ -315,9 +319,8 @@ impl Builder<'_> {
         if gang.level != level || axis != Axis(level as u32) || self.short.is_some() {
             return None;
         }
-        let row = self.first_row(cpu, gang, trip.no_row)?;
-        let longer = self.longer_than.filter(|(own, _)| *own == level).map(|(_, than)| than);
-        let least = trip.no_row.max(longer);
+        let least = self.no_row_to(level, trip.no_row);
+        let row = self.first_row(cpu, gang, least)?;
         let then = if row.lanes == 1 {
             let body = self.body(level);
             vec![Node::Loop(Loop::new(axis, By::Serial, body))]
