@@ -109,6 +109,18 @@ pub fn appending<'d, T: Scalar>(
     Ok(Box::new(Appending { array, length: 0, run: move |array: &mut Array| array.as_mut_slice().map_or(0, &mut run) }))
 }
 
+/// Waits for another thread: soon it gives up its turn, since what is waited for may not be running.
+#[derive(Default)]
+pub struct Patience(u32);
+
+impl Patience {
+    /// A moment.
+    pub fn wait(&mut self) {
+        self.0 += 1;
+        if self.0 < 1000 { std::hint::spin_loop() } else { std::thread::yield_now() }
+    }
+}
+
 /// `a * b + c`, in one instruction where the target has one.
 #[inline(always)]
 pub fn mul_add(a: f32, b: f32, c: f32) -> f32 {

@@ -14,4 +14,5 @@ pub mod program;
 pub mod programs;
 pub mod random;
 pub mod report;
+pub mod simd;
 pub mod suite;

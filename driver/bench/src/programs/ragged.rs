@@ -13,6 +13,7 @@ use crate::{
         Program, Sizes, Work,
     },
     random::Random,
+    simd,
 };
 
 /// The pattern that texts are searched for; they are of its four letters.
@@ -203,17 +204,22 @@ fn bubbles<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
     })
 }
 
+/// Texts that one thread takes at a time.
+const TEXTS: usize = 16;
+
 fn places<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
     let (texts, pattern) = (rows_of::<u8>(data, "texts")?, data.slice::<u8>("pattern")?);
     ensure!(!pattern.is_empty(), "there is nothing to search for");
     let letters = data.array("texts.values")?.len();
     hand::appending(letters, move |out: &mut [i64]| {
         let found: Vec<Vec<i64>> = texts
-            .par_iter()
-            .with_min_len(8)
-            .map(|text| {
-                let windows = text.windows(pattern.len()).enumerate();
-                windows.filter(|(_, window)| *window == pattern).map(|(place, _)| place as i64).collect()
+            .par_chunks(TEXTS)
+            .map(|texts| {
+                let mut found = Vec::new();
+                for text in texts {
+                    simd::places(text, pattern, |place| found.push(place as i64));
+                }
+                found
             })
             .collect();
         let mut count = 0;

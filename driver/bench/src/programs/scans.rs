@@ -15,6 +15,7 @@ use crate::{
     hand::{self, BLOCK, Hand, mul_add},
     program::{Input::Named, Program, Sizes},
     random::Random,
+    simd::Number,
 };
 
 pub(super) fn programs() -> [Program; 3] {
@@ -87,13 +88,13 @@ pub(super) fn programs() -> [Program; 3] {
 /// Elements of a tile of a scan: it is read twice, the second time from cache.
 const TILE: usize = 1 << 15;
 
-/// What a scan adds.
-trait Number: Copy + Default + Send + Sync + std::ops::Add<Output = Self> {
+/// A number as the carry of a tile, which threads hand to each other.
+trait Carry: Number {
     fn to_bits(self) -> u32;
     fn from_bits(bits: u32) -> Self;
 }
 
-impl Number for f32 {
+impl Carry for f32 {
     fn to_bits(self) -> u32 {
         self.to_bits()
     }
@@ -102,7 +103,7 @@ impl Number for f32 {
     }
 }
 
-impl Number for i32 {
+impl Carry for i32 {
     fn to_bits(self) -> u32 {
         self.cast_unsigned()
     }
@@ -113,7 +114,7 @@ impl Number for i32 {
 
 /// Running sums in one pass over memory: a tile's total is computed, the carry of the tile before is waited for and handed on, and
 /// the tile is read again from cache. Tiles are taken in order, so somebody works on what is waited for.
-fn scan<T: Number>(x: &[T], out: &mut [T]) {
+fn scan<T: Carry>(x: &[T], out: &mut [T]) {
     const KNOWN: u64 = 1 << 32;
     let tiles: Vec<_> = x.chunks(TILE).zip(out.chunks_mut(TILE)).map(|tile| Mutex::new(Some(tile))).collect();
     let carries: Vec<AtomicU64> = (0..=tiles.len()).map(|_| AtomicU64::new(0)).collect();
@@ -127,18 +128,19 @@ fn scan<T: Number>(x: &[T], out: &mut [T]) {
             let known = |ordering| Some(carries[number].load(ordering)).filter(|carry| carry & KNOWN != 0);
             let publish = |carry: T| carries[number + 1].store(KNOWN | u64::from(carry.to_bits()), Ordering::Release);
             if let Some(carry) = known(Ordering::Acquire) {
-                publish(scan_tile(x, out, T::from_bits(carry as u32)));
+                publish(T::running_sums(x, out, T::from_bits(carry as u32)));
                 continue;
             }
             let total = total(x);
+            let mut patience = hand::Patience::default();
             let carry = loop {
                 match known(Ordering::Acquire) {
                     Some(carry) => break T::from_bits(carry as u32),
-                    None => std::hint::spin_loop(),
+                    None => patience.wait(),
                 }
             };
             publish(carry + total);
-            scan_tile(x, out, carry);
+            T::running_sums(x, out, carry);
         }
     };
     let threads = rayon::current_num_threads().min(tiles.len());
@@ -155,37 +157,6 @@ fn total<T: Number>(x: &[T]) -> T {
         }
     }
     lanes.iter().chain(chunks.remainder()).fold(T::default(), |sum, &x| sum + x)
-}
-
-/// Sixteen elements at a time, by doubling distances; returns the last sum.
-#[inline(always)]
-fn scan_tile<T: Number>(x: &[T], out: &mut [T], mut carry: T) -> T {
-    let (x, x_rest) = x.as_chunks::<16>();
-    let (out, out_rest) = out.as_chunks_mut::<16>();
-    for (x, out) in x.iter().zip(out) {
-        let mut sums = *x;
-        sums = shifted_sum::<T, 1>(sums);
-        sums = shifted_sum::<T, 2>(sums);
-        sums = shifted_sum::<T, 4>(sums);
-        sums = shifted_sum::<T, 8>(sums);
-        for (out, sum) in out.iter_mut().zip(sums) {
-            *out = carry + sum;
-        }
-        carry = carry + sums[15];
-    }
-    for (x, out) in x_rest.iter().zip(out_rest) {
-        carry = carry + *x;
-        *out = carry;
-    }
-    carry
-}
-
-/// Each element plus the one `BY` before it.
-#[inline(always)]
-fn shifted_sum<T: Number, const BY: usize>(x: [T; 16]) -> [T; 16] {
-    let mut shifted = [T::default(); 16];
-    shifted[BY..].copy_from_slice(&x[..16 - BY]);
-    std::array::from_fn(|lane| x[lane] + shifted[lane])
 }
 
 /// Elements whose weights in the sum of running sums are exact, and whose sums stay in registers.

@@ -12,6 +12,7 @@ use crate::{
     hand::{self, BLOCK, Hand},
     program::{Input::Named, Program, Sizes, Work},
     random::Random,
+    simd,
 };
 
 pub(super) fn programs() -> Vec<Program> {
@@ -153,19 +154,12 @@ fn filter(x: &[f32], out: &mut [f32]) -> usize {
     let turn = Mutex::new(Turn { tile: 0, rest: out, count: 0 });
     let next = std::sync::atomic::AtomicUsize::new(0);
     let work = |_: usize| {
-        let mut kept = vec![0f32; TILE];
+        let mut kept = vec![0f32; TILE + simd::GROUP];
         loop {
             let number = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             let Some(x) = x.chunks(TILE).nth(number) else { break };
-            let kept: &mut [f32; TILE] = match kept.as_mut_slice().try_into() {
-                Ok(kept) => kept,
-                Err(_) => break,
-            };
-            let mut count = 0usize;
-            for &x in x {
-                kept[count % TILE] = x;
-                count += usize::from(x > 0.5);
-            }
+            let count = simd::keep_above(x, 0.5, &mut kept);
+            let mut patience = hand::Patience::default();
             let part = loop {
                 let mut turn = lock(&turn);
                 if turn.tile == number {
@@ -176,7 +170,7 @@ fn filter(x: &[f32], out: &mut [f32]) -> usize {
                     break part;
                 }
                 drop(turn);
-                std::hint::spin_loop();
+                patience.wait();
             };
             part.copy_from_slice(&kept[..count]);
         }

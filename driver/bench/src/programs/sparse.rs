@@ -10,6 +10,7 @@ use crate::{
     hand::{self, Hand},
     program::{Input::Named, Program, Sizes, Work},
     random::Random,
+    simd,
 };
 
 pub(super) fn programs() -> Vec<Program> {
@@ -108,12 +109,14 @@ fn segment_sums<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
     hand::filling(&[segments], move |out: &mut [f32]| {
         out.par_chunks_mut(rows).enumerate().for_each(|(chunk, out)| {
             let offsets = &offsets[chunk * rows..][..=out.len()];
+            if x.len() > SHORT * segments {
+                return simd::sums(x, offsets, out);
+            }
             for (out, ends) in out.iter_mut().zip(offsets.array_windows::<2>()) {
                 let (start, end) = (ends[0] as usize, ends[1] as usize);
                 *out = match x.get(start..start + SHORT).and_then(<[f32]>::first_chunk) {
                     Some(window) if end - start <= SHORT => short_sum(window, end - start),
-                    _ if end - start < 32 => x[start..end].iter().sum(),
-                    _ => sum(&x[start..end]),
+                    _ => x[start..end].iter().sum(),
                 };
             }
         });
@@ -144,22 +147,6 @@ fn short_sum(window: &[f32; SHORT], count: usize) -> f32 {
     let x: [f32; SHORT] = std::array::from_fn(|lane| f32::from_bits(window[lane].to_bits() & MASKS[count][lane]));
     let half: [f32; 4] = std::array::from_fn(|lane| x[lane] + x[lane + 4]);
     (half[0] + half[2]) + (half[1] + half[3])
-}
-
-/// The sum of a segment that is not short.
-fn sum(x: &[f32]) -> f32 {
-    let mut lanes = [0f32; 32];
-    let (chunks, rest) = x.as_chunks::<32>();
-    for chunk in chunks {
-        for (lane, x) in lanes.iter_mut().zip(chunk) {
-            *lane += x;
-        }
-    }
-    let mut half = [0f32; 8];
-    for (position, lane) in lanes.iter().enumerate() {
-        half[position % 8] += lane;
-    }
-    half.iter().chain(rest).sum()
 }
 
 /// The columns of a row: about ten, anywhere.
