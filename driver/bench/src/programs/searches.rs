@@ -1,6 +1,9 @@
 //! Loops in lanes that take turns of their own, and searches: the hulls of many sets of points, systems that are solved in every turn of a loop,
 //! queens on a board, nearest neighbours. Every one is written as a nest, and by hand as a loop over lanes on all threads.
 
+mod nearest;
+mod queens;
+
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
@@ -34,7 +37,7 @@ pub(super) fn programs() -> [Program; 5] {
         tiny: 6,
         same_steps: None,
         generate: |n| Data::new().with_param("n", n as f64),
-        hand: queens,
+        hand: queens::by_hand,
         work: boards,
         tolerance: Tolerance::EXACT,
     };
@@ -94,7 +97,7 @@ pub(super) fn programs() -> [Program; 5] {
             tolerance: Tolerance { relative: 1e-9, absolute: 1e-9, outliers: 0.0 },
         },
         Program {
-            same_steps: Some(queens_by_rows),
+            same_steps: Some(queens::by_rows),
             ..board("nested_queens", include_str!("../../../../golden/programs/nested_queens.fbx"))
         },
         board("queens", include_str!("../../../../golden/programs/queens.fbx")),
@@ -118,7 +121,7 @@ pub(super) fn programs() -> [Program; 5] {
                     },
                 )
             },
-            hand: nearest,
+            hand: nearest::by_hand,
             work: |data| {
                 let queries = data.array("qx")?.len() as f64;
                 Ok(Work { bytes: 64.0 * queries, operations: 5.0 * queries * POINTS as f64 })
@@ -241,83 +244,4 @@ fn boards(data: &Data) -> Result<Work> {
     // Boards of all numbers of rows are about 2.2 times as many with each queen more than four.
     let n = data.param("n")?;
     Ok(Work { bytes: 8.0 * n, operations: 20.0 * 4f64.powf(n - 2.0) / n.max(1.0) })
-}
-
-fn queens<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
-    let n = data.size("n")?;
-    ensure!(n <= 30, "a board of {n} rows");
-    hand::filling(&[n], move |out: &mut [i64]| {
-        out.par_iter_mut().enumerate().with_max_len(1).for_each(|(first, out)| {
-            let one = 1u64 << first;
-            *out = ways(n, 1, one, one << 1, one >> 1);
-        });
-    })
-}
-
-/// In how many ways the rows from `row` on are filled, where these columns and diagonals are attacked.
-fn ways(n: usize, row: usize, columns: u64, rising: u64, falling: u64) -> i64 {
-    if row == n {
-        return 1;
-    }
-    let mut free = ((1 << n) - 1) & !(columns | rising | falling);
-    let mut count = 0;
-    while free != 0 {
-        let place = free & free.wrapping_neg();
-        free ^= place;
-        count += ways(n, row + 1, columns | place, (rising | place) << 1, (falling | place) >> 1);
-    }
-    count
-}
-
-/// The steps of `nested_queens`: all boards of a row are made before those of the next.
-fn queens_by_rows<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
-    let n = data.size("n")?;
-    ensure!(n <= 30, "a board of {n} rows");
-    hand::filling(&[n], move |out: &mut [i64]| {
-        out.par_iter_mut().enumerate().with_max_len(1).for_each(|(first, out)| {
-            let one = 1u64 << first;
-            let mut boards = vec![[one, one << 1, one >> 1]];
-            let mut next = Vec::new();
-            for _ in 1..n {
-                for &[columns, rising, falling] in &boards {
-                    let mut free = ((1 << n) - 1) & !(columns | rising | falling);
-                    while free != 0 {
-                        let place = free & free.wrapping_neg();
-                        free ^= place;
-                        next.push([columns | place, (rising | place) << 1, (falling | place) >> 1]);
-                    }
-                }
-                std::mem::swap(&mut boards, &mut next);
-                next.clear();
-            }
-            *out = boards.len() as i64;
-        });
-    })
-}
-
-fn nearest<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
-    let (px, py) = (data.slice::<i64>("px")?, data.slice::<i64>("py")?);
-    let (qx, qy) = (data.slice::<i64>("qx")?, data.slice::<i64>("qy")?);
-    ensure!(px.len() == py.len() && qx.len() == qy.len(), "points have two coordinates each");
-    hand::filling_all(&[3 * qx.len()], move |[which, far]: [&mut [i64]; 2]| {
-        let outputs = which.par_chunks_mut(3).zip(far.par_chunks_mut(3));
-        outputs.zip(qx.par_iter().zip(qy)).for_each(|((which, far), (&x, &y))| {
-            let mut best = [(i64::MAX, 0i64); 3];
-            for (at, (&a, &b)) in px.iter().zip(py).enumerate() {
-                let distance = (a - x) * (a - x) + (b - y) * (b - y);
-                if distance < best[2].0 {
-                    best[2] = (distance, at as i64);
-                    if best[2].0 < best[1].0 {
-                        best.swap(1, 2);
-                    }
-                    if best[1].0 < best[0].0 {
-                        best.swap(0, 1);
-                    }
-                }
-            }
-            for (slot, (distance, at)) in best.into_iter().enumerate() {
-                (which[slot], far[slot]) = (at, distance);
-            }
-        });
-    })
 }
