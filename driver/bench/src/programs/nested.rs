@@ -231,18 +231,69 @@ fn products<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
     })
 }
 
+/// Points that are on their way at once.
+const LANES: usize = 32;
+
 fn escapes<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
     let (x, y, most) = (data.slice::<i64>("x")?, data.slice::<i64>("y")?, data.param("most")? as i64);
+    ensure!(x.iter().chain(y).all(|c| c.unsigned_abs() < 1 << 30), "a point is too far away for products of 32 bits");
     hand::filling(&[y.len(), x.len()], move |out: &mut [i64]| {
         out.par_chunks_mut(x.len()).zip(y).for_each(|(out, &cy)| {
-            for (out, &cx) in out.iter_mut().zip(x) {
+            for (out, x) in out.chunks_mut(LANES).zip(x.chunks(LANES)) {
+                let mut cx = [0; LANES];
+                cx[..x.len()].copy_from_slice(x);
+                out.copy_from_slice(&turns(&cx, cy, most)[..x.len()]);
+            }
+        });
+    })
+}
+
+/// Turns until each point escapes. Those that have go on, uncounted, until all have. What has not fits in 32 bits, so that a product is one
+/// instruction.
+#[inline(always)]
+fn turns(cx: &[i64; LANES], cy: i64, most: i64) -> [i64; LANES] {
+    let product = |a: i64, b: i64| i64::from(a as i32) * i64::from(b as i32);
+    let (mut a, mut b) = ([0i64; LANES], [0i64; LANES]);
+    let (mut inside, mut counts) = ([1i64; LANES], [0i64; LANES]);
+    let mut left = most;
+    while left > 0 {
+        let steps = left.min(4);
+        for _ in 0..steps {
+            for lane in 0..LANES {
+                let (aa, bb, ab) = (product(a[lane], a[lane]), product(b[lane], b[lane]), product(a[lane], b[lane]));
+                inside[lane] &= i64::from(aa.wrapping_add(bb) <= 4 * ONE * ONE);
+                counts[lane] += inside[lane];
+                a[lane] = ((aa - bb) >> 20) + cx[lane];
+                b[lane] = (ab >> 19) + cy;
+            }
+        }
+        if inside.iter().fold(0, |any, inside| any | inside) == 0 {
+            break;
+        }
+        left -= steps;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_those_of_one_point_at_a_time() {
+        let mut random = Random::new(1);
+        for most in [0, 1, 5, 100] {
+            let cx: [i64; LANES] = std::array::from_fn(|_| random.below(5 << 20) as i64 - (5 << 19));
+            let cy = random.below(3 << 20) as i64 - (3 << 19);
+            let expected = cx.map(|cx| {
                 let (mut a, mut b, mut turn) = (0i64, 0i64, 0);
                 while turn < most && a * a + b * b <= 4 * ONE * ONE {
                     (a, b) = (((a * a - b * b) >> 20) + cx, ((2 * a * b) >> 20) + cy);
                     turn += 1;
                 }
-                *out = turn;
-            }
-        });
-    })
+                turn
+            });
+            assert_eq!(turns(&cx, cy, most), expected);
+        }
+    }
 }

@@ -7,7 +7,7 @@ use super::elementwise::{two_vectors, vectors};
 use crate::{
     compare::Tolerance,
     data::Data,
-    hand::{self, BLOCK, Hand, LANES, block_sum, mul_add, sum2},
+    hand::{self, BLOCK, Hand, LANES, mul_add, sum2},
     program::{Input::Named, Program, Sizes},
     random::Random,
 };
@@ -76,6 +76,25 @@ pub(super) fn programs() -> [Program; 3] {
     ]
 }
 
+/// Accumulators of a piece.
+struct Lanes {
+    sums: [f32; LANES],
+    squares: [f32; LANES],
+    least: [f32; LANES],
+    greatest: [f32; LANES],
+}
+
+impl Lanes {
+    #[inline(always)]
+    fn add(&mut self, lane: usize, x: f32, origin: f32) {
+        let apart = x - origin;
+        self.sums[lane] += apart;
+        self.squares[lane] = mul_add(apart, apart, self.squares[lane]);
+        self.least[lane] = if x < self.least[lane] { x } else { self.least[lane] };
+        self.greatest[lane] = if x > self.greatest[lane] { x } else { self.greatest[lane] };
+    }
+}
+
 /// What is known of some elements.
 #[derive(Clone, Copy)]
 struct Moments {
@@ -90,23 +109,37 @@ struct Moments {
 impl Moments {
     const NONE: Self = Self { count: 0.0, mean: 0.0, squares: 0.0, least: f32::INFINITY, greatest: f32::NEG_INFINITY };
 
-    /// Of a piece that stays in the first cache: a pass for the mean, one for the squares.
+    /// Of a piece, in one pass: sums of differences from its first element and of their squares, so that the variance of numbers that are
+    /// far from 0 keeps its digits.
     fn of(x: &[f32]) -> Self {
-        let mut least = [f32::INFINITY; LANES];
-        let mut greatest = [f32::NEG_INFINITY; LANES];
+        let origin = x.first().copied().unwrap_or_default();
+        let mut lanes = Lanes {
+            sums: [0.0; LANES],
+            squares: [0.0; LANES],
+            least: [f32::INFINITY; LANES],
+            greatest: [f32::NEG_INFINITY; LANES],
+        };
         let (chunks, rest) = x.as_chunks::<LANES>();
         for chunk in chunks {
-            for ((least, greatest), &x) in least.iter_mut().zip(&mut greatest).zip(chunk) {
-                *least = if x < *least { x } else { *least };
-                *greatest = if x > *greatest { x } else { *greatest };
+            for lane in 0..LANES {
+                lanes.add(lane, chunk[lane], origin);
             }
         }
-        let least = rest.iter().chain(&least).copied().fold(f32::INFINITY, f32::min);
-        let greatest = rest.iter().chain(&greatest).copied().fold(f32::NEG_INFINITY, f32::max);
-        let count = x.len() as f32;
-        let mean = block_sum(x, |sum, x| sum + x) / count;
-        let squares = block_sum(x, |sum, x| mul_add(x - mean, x - mean, sum));
-        Self { count: count.into(), mean: mean.into(), squares: squares.into(), least, greatest }
+        for (lane, &x) in rest.iter().enumerate() {
+            lanes.add(lane, x, origin);
+        }
+        let total = |lanes: [f32; LANES]| f64::from(lanes.iter().sum::<f32>());
+        let (count, sum, squares) = (x.len() as f64, total(lanes.sums), total(lanes.squares));
+        if x.is_empty() {
+            return Self::NONE;
+        }
+        Self {
+            count,
+            mean: f64::from(origin) + sum / count,
+            squares: squares - sum * sum / count,
+            least: lanes.least.iter().copied().fold(f32::INFINITY, f32::min),
+            greatest: lanes.greatest.iter().copied().fold(f32::NEG_INFINITY, f32::max),
+        }
     }
 
     /// Of both. Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979.
@@ -133,4 +166,35 @@ fn stats<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
         let all = blocks.reduce(|| Moments::NONE, Moments::with);
         [all.mean as f32, (all.squares / all.count) as f32, all.least, all.greatest]
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_those_of_the_elements() {
+        for length in [1usize, 63, 64, 65, 4096, 4099] {
+            // Far from 0, and beside it.
+            for origin in [0.0, 1000.0] {
+                let x: Vec<f32> =
+                    Random::new(length as u64).floats(length, -2.0, 5.0).iter().map(|x| x + origin).collect();
+                let found = x.chunks(1024).map(Moments::of).fold(Moments::NONE, Moments::with);
+                let mean = x.iter().map(|&x| f64::from(x)).sum::<f64>() / length as f64;
+                let squares = x.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>();
+                assert!((found.mean - mean).abs() < 1e-5, "{length} {origin}: {} {mean}", found.mean);
+                assert!(
+                    (found.squares - squares).abs() <= 1e-4 * squares,
+                    "{length} {origin}: {} {squares}",
+                    found.squares
+                );
+                assert_eq!(
+                    (found.count, found.least),
+                    (length as f64, x.iter().copied().fold(f32::INFINITY, f32::min))
+                );
+                assert_eq!(found.greatest, x.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+            }
+        }
+        assert_eq!(Moments::of(&[]).count, 0.0);
+    }
 }
