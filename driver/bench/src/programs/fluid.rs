@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
+use super::turns;
 use crate::{
     compare::Tolerance,
     data::Data,
@@ -76,7 +77,12 @@ pub(super) fn programs() -> [Program; 1] {
 /// Rows that one thread takes at a time.
 const ROWS: usize = 16;
 
-/// A field with a border of zeros, so that no loop asks where it is.
+/// Elements that are on their way at once.
+const LANES: usize = 32;
+
+type Lanes = [f32; LANES];
+
+/// A field with a border of zeros, and a row of them more, so that no loop asks where it is.
 #[derive(Clone)]
 struct Field {
     cells: Vec<f32>,
@@ -93,7 +99,7 @@ struct Around<'f> {
 
 impl Field {
     fn new(h: usize, w: usize) -> Self {
-        Self { cells: vec![0.0; (h + 2) * (w + 2)], h, w }
+        Self { cells: vec![0.0; (h + 3) * (w + 2) + 1], h, w }
     }
 
     fn set(&mut self, from: &[f32]) {
@@ -111,10 +117,16 @@ impl Field {
         Around { above, row, below }
     }
 
+    /// Where the rows are, without those of the border.
+    fn inside(&self) -> std::ops::Range<usize> {
+        self.w + 2..(self.h + 1) * (self.w + 2)
+    }
+
     /// Fills every row.
     fn fill(&mut self, with: impl Fn(usize, &mut [f32]) + Sync) {
         let w = self.w;
-        let inside = &mut self.cells[w + 2..][..self.h * (w + 2)];
+        let inside = self.inside();
+        let inside = &mut self.cells[inside];
         inside.par_chunks_mut(w + 2).enumerate().with_min_len(ROWS).for_each(|(row, to)| with(row, &mut to[1..=w]));
     }
 
@@ -124,36 +136,49 @@ impl Field {
         }
     }
 
-    /// Between the four cells around a point; outside there is 0.
-    fn between(&self, y: f32, x: f32) -> f32 {
-        let (top, left) = (y.floor(), x.floor());
-        let (fy, fx) = (y - top, x - left);
-        // From -1 to the extent: the border and what is inside, and one cell beyond, which counts for nothing.
-        let (i, j) = ((top + 1.0) as usize, (left + 1.0) as usize);
-        let cell =
-            |i: usize, j: usize| if i < self.h + 2 && j < self.w + 2 { self.cells[i * (self.w + 2) + j] } else { 0.0 };
-        let above = (1.0 - fx) * cell(i, j) + fx * cell(i, j + 1);
-        let below = (1.0 - fx) * cell(i + 1, j) + fx * cell(i + 1, j + 1);
-        (1.0 - fy) * above + fy * below
+    /// Between the four cells around points, which are from half a cell in front of the first to half a cell behind the last; outside there is 0.
+    #[inline(always)]
+    fn between(&self, y: &Lanes, x: &Lanes) -> Lanes {
+        let stride = self.w + 2;
+        let (mut fy, mut fx, mut at) = ([0f32; LANES], [0f32; LANES], [0u32; LANES]);
+        for lane in 0..LANES {
+            let (top, left) = (y[lane].floor(), x[lane].floor());
+            (fy[lane], fx[lane]) = (y[lane] - top, x[lane] - left);
+            // From -1 on: the border is there too, and beyond it another row, of zeros.
+            at[lane] = ((top + 1.0) as i32 * stride as i32 + (left + 1.0) as i32) as u32;
+        }
+        let mut cells = [[0f32; LANES]; 4];
+        for lane in 0..LANES {
+            let at = at[lane] as usize;
+            let (above, below) = (&self.cells[at..][..2], &self.cells[at + stride..][..2]);
+            (cells[0][lane], cells[1][lane]) = (above[0], above[1]);
+            (cells[2][lane], cells[3][lane]) = (below[0], below[1]);
+        }
+        let mut out = [0f32; LANES];
+        for lane in 0..LANES {
+            let above = (1.0 - fx[lane]) * cells[0][lane] + fx[lane] * cells[1][lane];
+            let below = (1.0 - fx[lane]) * cells[2][lane] + fx[lane] * cells[3][lane];
+            out[lane] = (1.0 - fy[lane]) * above + fy[lane] * below;
+        }
+        out
     }
 }
 
-/// Relaxes `field`, from itself, with these weights of what it was and of all together; `spare` ends as anything.
+/// Relaxes `field`, from itself, with these weights of what it was and of all together; `start` and `spare` end as anything.
 fn relax(field: &mut Field, start: &mut Field, spare: &mut Field, amount: f32, whole: f32) {
-    start.cells.copy_from_slice(&field.cells);
-    for _ in 0..RELAXATIONS {
-        let (old, own) = (&*field, &*start);
-        spare.fill(|row, to| {
-            let (Around { above, row: middle, below }, own) = (old.around(row), &own.around(row).row[1..]);
-            let w = to.len();
-            let (above, below, own) = (&above[1..=w], &below[1..=w], &own[..w]);
-            let (left, right) = (&middle[..w], &middle[2..w + 2]);
-            for j in 0..w {
-                to[j] = (own[j] + amount * (left[j] + above[j] + right[j] + below[j])) * whole;
-            }
-        });
-        std::mem::swap(field, spare);
-    }
+    std::mem::swap(field, start);
+    let (inside, w) = (field.inside(), field.w);
+    let (own, outside) = (&start.cells[inside.clone()], vec![0f32; w + 2]);
+    let step = |row: usize, [above, middle, below]: [&[f32]; 3], to: &mut [f32]| {
+        let own = &own[row * (w + 2)..][1..=w];
+        let (above, below, to) = (&above[1..=w], &below[1..=w], &mut to[1..=w]);
+        let (left, right) = (&middle[..w], &middle[2..w + 2]);
+        for j in 0..w {
+            to[j] = (own[j] + amount * (left[j] + above[j] + right[j] + below[j])) * whole;
+        }
+    };
+    let (field, spare) = (&mut field.cells[inside.clone()], &mut spare.cells[inside]);
+    turns::Field { width: w + 2, outside: Some(&outside) }.turns(RELAXATIONS, own, field, spare, step);
 }
 
 /// What the steps need beside the fields.
@@ -188,11 +213,21 @@ fn project(u: &mut Field, v: &mut Field, spare: &mut Spare) {
 fn advect(field: &Field, u: &Field, v: &Field, out: &mut Field) {
     let (h, w) = (field.h as f32, field.w as f32);
     out.fill(|row, to| {
-        let (u, v) = (&u.around(row).row[1..], &v.around(row).row[1..]);
-        for (j, to) in to.iter_mut().enumerate() {
-            let y = (row as f32 - DT * h * v[j]).max(-0.5).min(h + 0.5);
-            let x = (j as f32 - DT * w * u[j]).max(-0.5).min(w + 0.5);
-            *to = field.between(y, x);
+        let count = to.len();
+        let (u, v) = (&u.around(row).row[1..=count], &v.around(row).row[1..=count]);
+        for ((chunk, to), (u, v)) in to.chunks_mut(LANES).enumerate().zip(u.chunks(LANES).zip(v.chunks(LANES))) {
+            let own = |row: &[f32]| -> Lanes {
+                let mut lanes = [0.0; LANES];
+                lanes[..row.len()].copy_from_slice(row);
+                lanes
+            };
+            let (u, v) = (own(u), own(v));
+            let (mut y, mut x) = ([0f32; LANES], [0f32; LANES]);
+            for lane in 0..LANES {
+                y[lane] = (row as f32 - DT * h * v[lane]).max(-0.5).min(h + 0.5);
+                x[lane] = ((chunk * LANES + lane) as f32 - DT * w * u[lane]).max(-0.5).min(w + 0.5);
+            }
+            to.copy_from_slice(&field.between(&y, &x)[..to.len()]);
         }
     });
 }

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use rayon::prelude::*;
 
+use super::turns;
 use crate::{
     compare::Tolerance,
     data::Data,
@@ -130,29 +131,14 @@ fn across<T: Copy, U>(row: &[T], out: &mut [U], inner: impl Fn(T, T, T, usize) -
 
 fn jacobi<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
     let (img, [h, w], iterations) = (data.slice::<f32>("img")?, extents(data, "img")?, data.size("iters")?);
-    let mut other = vec![0f32; h * w];
-    hand::filling(&[h, w], move |out: &mut [f32]| {
-        let step = |from: &[f32], to: &mut [f32]| {
-            to.par_chunks_mut(w).with_min_len(ROWS).enumerate().for_each(|(row, to)| {
-                let [north, here, south] = around(from, w, row);
-                let (north, south, to) = (&north[..w], &south[..w], &mut to[..w]);
-                across(here, to, |west, x, east, at| 0.2 * (x + north[at] + south[at] + east + west));
-            });
-        };
-        let (mut a, mut b) = (&mut *out, other.as_mut_slice());
-        if iterations % 2 == 0 {
-            std::mem::swap(&mut a, &mut b); // so that the last step writes the output
-        }
-        match iterations {
-            0 => out.copy_from_slice(img),
-            _ => {
-                step(img, a);
-                for _ in 1..iterations {
-                    step(a, b);
-                    std::mem::swap(&mut a, &mut b);
-                }
-            }
-        }
+    let mut spare = vec![0f32; h * w];
+    let step = |_: usize, [north, here, south]: [&[f32]; 3], to: &mut [f32]| {
+        let (north, south) = (&north[..here.len()], &south[..here.len()]);
+        across(here, to, |west, x, east, at| 0.2 * (x + north[at] + south[at] + east + west));
+    };
+    hand::filling(&[h, w], move |out: &mut [f32]| match iterations {
+        0 => out.copy_from_slice(img),
+        _ => turns::Field { width: w, outside: None }.turns(iterations, img, out, &mut spare, step),
     })
 }
 

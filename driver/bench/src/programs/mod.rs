@@ -17,6 +17,7 @@ mod searches;
 mod sorts;
 mod sparse;
 mod spectra;
+mod turns;
 
 use crate::program::Program;
 
