@@ -142,17 +142,28 @@ fn jacobi<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
     })
 }
 
+/// Strips of columns, of which three rows stay in the innermost cache: sums of three rows, then of three neighbours.
 fn blur<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
+    const STRIP: usize = 2048;
     let (img, [h, w]) = (data.slice::<f32>("img")?, extents(data, "img")?);
     hand::filling(&[h, w], move |out: &mut [f32]| {
         out.par_chunks_mut(ROWS * w).enumerate().for_each(|(chunk, out)| {
-            let mut sums = vec![0f32; w];
-            for (row, out) in out.chunks_mut(w).enumerate() {
-                let [north, here, south] = around(img, w, chunk * ROWS + row);
-                for (((sum, north), here), south) in sums.iter_mut().zip(north).zip(here).zip(south) {
-                    *sum = north + 2.0 * here + south;
+            let mut sums = [0f32; STRIP + 2];
+            for first in (0..w).step_by(STRIP) {
+                let end = (first + STRIP).min(w);
+                for (row, out) in out.chunks_mut(w).enumerate() {
+                    let [north, here, south] = around(img, w, chunk * ROWS + row);
+                    let sum = |at: usize| north[at] + 2.0 * here[at] + south[at];
+                    let (out, sums) = (&mut out[first..end], &mut sums[..end - first + 2]);
+                    (sums[0], sums[end - first + 1]) = (sum(first.saturating_sub(1)), sum(end.min(w - 1)));
+                    let rows = north[first..end].iter().zip(&here[first..end]).zip(&south[first..end]);
+                    for (sum, ((north, here), south)) in sums[1..].iter_mut().zip(rows) {
+                        *sum = north + 2.0 * here + south;
+                    }
+                    for (out, sums) in out.iter_mut().zip(sums.array_windows::<3>()) {
+                        *out = (sums[0] + 2.0 * sums[1] + sums[2]) * (1.0 / 16.0);
+                    }
                 }
-                across(&sums, out, |west, x, east, _| (west + 2.0 * x + east) * (1.0 / 16.0));
             }
         });
     })
