@@ -1,6 +1,7 @@
 //! What the hand-written programs share: loops over blocks on all threads, and outputs that are used again.
 //!
-//! They are safe Rust that the compiler vectorises when the target has the instructions, which `cargo xtask bench` asks for.
+//! They are safe Rust that the compiler vectorises when the target has the instructions, which `cargo xtask bench` asks for. What it does not
+//! find of itself is in [`crate::simd`].
 
 use anyhow::Result;
 use fusebox::ir::{Array, Scalar};

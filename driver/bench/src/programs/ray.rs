@@ -209,8 +209,8 @@ fn met(near: &Near, spheres: &[Sphere]) -> Met {
         hits = true;
         let [x, y, z] = own.centre;
         for (part, value) in sphere.iter_mut().zip([x, y, z, own.radius, own.shade, own.mirror]) {
-            for lane in 0..PIXELS {
-                part[lane] = if near.sphere[lane] == number { value } else { part[lane] };
+            for (part, &sphere) in part.iter_mut().zip(&near.sphere) {
+                *part = if sphere == number { value } else { *part };
             }
         }
     }

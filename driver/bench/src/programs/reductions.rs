@@ -121,8 +121,8 @@ impl Moments {
         };
         let (chunks, rest) = x.as_chunks::<LANES>();
         for chunk in chunks {
-            for lane in 0..LANES {
-                lanes.add(lane, chunk[lane], origin);
+            for (lane, &x) in chunk.iter().enumerate() {
+                lanes.add(lane, x, origin);
             }
         }
         for (lane, &x) in rest.iter().enumerate() {

@@ -30,7 +30,7 @@ pub(super) fn programs() -> [Program; 3] {
         same_steps: None,
         generate,
         hand,
-        // By hand three passes by digits of eleven bits: the least is not known.
+        // By hand three passes by digits of eleven bits, two of them in cache: the least is not known.
         work: |data| vectors(data, 2.0, 0.0),
         tolerance: Tolerance::EXACT,
     };
@@ -119,29 +119,77 @@ fn by_comparisons<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
 
 /// Bits of a digit.
 const DIGIT: usize = 11;
+/// Fewer keys than this are compared instead of counted.
+const FEW: usize = 512;
 
-/// Each thread sorts its part by digits, the lowest first; sorted parts are merged in pairs, each merge cut into pieces of known places.
+/// Each thread parts its keys by their highest digit; then the keys of each such digit, which stay in cache, are sorted by the two others.
 fn sort<K: Key>(keys: &[K], out: &mut [K], spare: &mut [K]) {
     let n = keys.len();
-    if n == 0 {
-        return;
+    if n < BLOCK {
+        return sort_part(keys, spare, out);
     }
-    let threads = if n < BLOCK { 1 } else { rayon::current_num_threads().next_power_of_two() };
-    let merges = threads.trailing_zeros();
-    let mut width = n.div_ceil(threads);
-    // Three passes by digits end in the other array; then each merge changes sides.
-    let (mut a, mut b) = if merges % 2 == 0 { (spare, out) } else { (out, spare) };
-    let parts = a.par_chunks_mut(width).zip(b.par_chunks_mut(width)).zip(keys.par_chunks(width));
-    parts.for_each(|((a, b), keys)| sort_part(keys, a, b));
-    std::mem::swap(&mut a, &mut b);
-    while width < n {
-        let pairs = a.par_chunks(2 * width).zip(b.par_chunks_mut(2 * width));
-        pairs.for_each(|(pair, out)| {
-            let (left, right) = pair.split_at(width.min(pair.len()));
-            merge(left, right, out);
-        });
-        std::mem::swap(&mut a, &mut b);
-        width *= 2;
+    let width = n.div_ceil(rayon::current_num_threads());
+    let parts = spare.par_chunks_mut(width).zip(keys.par_chunks(width)).with_max_len(1);
+    let ends: Vec<Counts> = parts
+        .map(|(part, keys)| {
+            let mut counts: Counts = [0; 1 << DIGIT];
+            keys.iter().for_each(|&key| counts[digit(key, 2)] += 1);
+            to_places(&mut counts);
+            by_digit(keys, part, &mut counts, 2);
+            counts
+        })
+        .collect();
+    let piece = |(part, ends): (usize, &Counts), digit: usize| {
+        let begin = if digit == 0 { 0 } else { ends[digit - 1] };
+        part * width + begin as usize..part * width + ends[digit] as usize
+    };
+    let mut rest = out;
+    let outputs: Vec<&mut [K]> = (0..1 << DIGIT)
+        .map(|digit| {
+            let count = ends.iter().enumerate().map(|part| piece(part, digit).len()).sum();
+            rest.split_off_mut(..count).unwrap_or_default()
+        })
+        .collect();
+    let spare = &*spare;
+    outputs.into_par_iter().enumerate().for_each_init(Vec::new, |between, (digit, out)| {
+        let pieces = ends.iter().enumerate().map(|part| &spare[piece(part, digit)]);
+        sort_pieces(pieces, out, between);
+    });
+}
+
+/// Sorts keys of the same highest digit.
+fn sort_pieces<'k, K: Key>(pieces: impl Iterator<Item = &'k [K]> + Clone, out: &mut [K], between: &mut Vec<K>) {
+    if out.len() < FEW {
+        let mut count = 0;
+        for piece in pieces {
+            out[count..][..piece.len()].copy_from_slice(piece);
+            count += piece.len();
+        }
+        return out.sort_unstable_by_key(|key| key.bits());
+    }
+    let [mut first, mut second]: [Counts; 2] = [[0; 1 << DIGIT]; 2];
+    for &key in pieces.clone().flatten() {
+        first[digit(key, 0)] += 1;
+        second[digit(key, 1)] += 1;
+    }
+    to_places(&mut first);
+    to_places(&mut second);
+    between.resize(out.len().max(between.len()), K::default());
+    let between = &mut between[..out.len()];
+    for piece in pieces {
+        by_digit(piece, between, &mut first, 0);
+    }
+    by_digit(between, out, &mut second, 1);
+}
+
+/// How many keys there are of each digit; where the next of them goes.
+type Counts = [u32; 1 << DIGIT];
+
+/// Counts of each digit to where its first key goes.
+fn to_places(counts: &mut Counts) {
+    let mut sum = 0;
+    for count in counts {
+        sum += std::mem::replace(count, sum);
     }
 }
 
@@ -153,12 +201,7 @@ fn sort_part<K: Key>(keys: &[K], a: &mut [K], b: &mut [K]) {
             counts[digit(key, pass)] += 1;
         }
     }
-    for counts in &mut counts {
-        let mut sum = 0;
-        for count in counts {
-            sum += std::mem::replace(count, sum);
-        }
-    }
+    counts.iter_mut().for_each(to_places);
     let [first, second, third] = counts.as_mut_slice() else { return };
     by_digit(keys, b, first, 0);
     by_digit(b, a, second, 1);
@@ -170,42 +213,13 @@ fn digit<K: Key>(key: K, pass: usize) -> usize {
     (key.bits() >> (DIGIT * pass)) as usize & ((1 << DIGIT) - 1)
 }
 
-fn by_digit<K: Key>(from: &[K], to: &mut [K], places: &mut [u32; 1 << DIGIT], pass: usize) {
+#[inline(always)]
+fn by_digit<K: Key>(from: &[K], to: &mut [K], places: &mut Counts, pass: usize) {
     for &key in from {
         let place = &mut places[digit(key, pass)];
         to[*place as usize] = key;
         *place += 1;
     }
-}
-
-/// Merges in pieces: half of the output is known to be made of so many elements of each side.
-fn merge<K: Key>(left: &[K], right: &[K], out: &mut [K]) {
-    if out.len() > BLOCK {
-        let middle = out.len() / 2;
-        let from_left = split(left, right, middle);
-        let (left, left_after) = left.split_at(from_left);
-        let (right, right_after) = right.split_at(middle - from_left);
-        let (out, out_after) = out.split_at_mut(middle);
-        rayon::join(|| merge(left, right, out), || merge(left_after, right_after, out_after));
-        return;
-    }
-    let (mut i, mut j) = (0, 0);
-    for out in out {
-        let take_left = j >= right.len() || i < left.len() && left[i].bits() <= right[j].bits();
-        *out = if take_left { left[i] } else { right[j] };
-        i += usize::from(take_left);
-        j += usize::from(!take_left);
-    }
-}
-
-/// How many of the first `count` elements of the merged whole are from the left.
-fn split<K: Key>(left: &[K], right: &[K], count: usize) -> usize {
-    let (mut low, mut high) = (count.saturating_sub(right.len()), count.min(left.len()));
-    while low < high {
-        let middle = low.midpoint(high);
-        if left[middle].bits() <= right[count - middle - 1].bits() { low = middle + 1 } else { high = middle }
-    }
-    low
 }
 
 #[cfg(test)]
