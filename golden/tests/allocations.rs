@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::num::NonZeroUsize;
+
 use allocation_counter::measure;
 use common::plan_of;
 use fusebox_backend::Program as _;
@@ -27,6 +29,24 @@ fn has_long_lists(plan: &Plan) -> bool {
         _ => false,
     };
     plan.steps.iter().flat_map(Step::within).any(has)
+}
+
+/// The same by the crate that users take, with values in and out.
+#[test]
+fn later_runs_by_the_library_ask_for_no_memory() {
+    let options = fusebox::Options { threads: NonZeroUsize::new(1), ..fusebox::Options::on(fusebox::Backend::Cpu) };
+    for name in ["saxpy_sum", "scan_f32", "stats", "filter", "jacobi", "nested_smvm"] {
+        let golden = fusebox_golden::load(name);
+        let compiled = fusebox::compile_program(&golden.program, &options).unwrap();
+        let inputs = &golden.inputs;
+        let mut results = Vec::new();
+        for _ in 0..12 {
+            compiled.run_into(inputs, &mut results).unwrap();
+        }
+        let asked = measure(|| _ = compiled.run_into(inputs, &mut results).unwrap()).count_total;
+        assert_eq!((name, asked), (name, 0));
+        assert_eq!(results, compiled.run(inputs).unwrap(), "{name}");
+    }
 }
 
 #[test]

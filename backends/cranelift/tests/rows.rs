@@ -5,6 +5,8 @@ use crate::common::{Random, check, check_plan, every_schedule, plan};
 use fusebox_ir::{
     Action, Array, Association, ElementType,
     ElementType::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64},
+    Statement,
+    analysis::kernels::one_row,
 };
 
 /// Lengths on both sides of gangs, thresholds and blocks, mixed.
@@ -234,6 +236,76 @@ fn rows_that_gather_outside() {
         ]);
     }
     check(source, &all);
+}
+
+/// The first index outside is reported also where it is in a row that all threads share, and those behind it are not.
+#[test]
+fn the_first_index_outside_of_rows_that_threads_share() {
+    let source = "fn f(a: [n]f32, c: [n]i64, o: [m]i64) -> [?]f32 {
+        let k = m - 1
+        let s: [k]f32 = cluster(|| {
+            vertical g: [n]f32 = map(|i| a[i], c)
+            last s: [k]f32 = fold_seg(|x, y| max(x, y), 0.5, g, offsets: o)
+            return s })
+        return s }";
+    let lengths = [3, 20_000, 5, 5, 33_000, 5];
+    let total: usize = lengths.iter().sum();
+    let values: Vec<f32> = (0..total).map(|i| i as f32).collect();
+    let mut all = Vec::new();
+    for wrong in [[10, 20_005], [19_000, total - 1], [20_005, 30_000], [30_000, total - 1], [0, 10]] {
+        let mut index: Vec<i64> = (0..total as i64).rev().collect();
+        for wrong in wrong {
+            index[wrong] = (total + wrong) as i64;
+        }
+        all.push(vec![
+            Array::new(&[total], &values).unwrap(),
+            Array::new(&[total], &index).unwrap(),
+            Array::new(&[lengths.len() + 1], &offsets(&lengths)).unwrap(),
+        ]);
+    }
+    check(source, &all);
+}
+
+/// Segments of which some have nearly all elements, each of which goes to one of a few targets: all threads share the long ones, where elements of one
+/// target may come in any order.
+#[test]
+fn long_rows_that_scatter() {
+    for (element, function, any) in [
+        (I32, "old + new", true),
+        (I64, "max(old, new)", true),
+        (U8, "old ^ new", true),
+        (F32, "old + new", false),
+        (I32, "new", false),
+    ] {
+        let source = format!(
+            "fn f(sizes: [n]i64, wrong: i64, counts: [m]{element}) -> [m]{element} {{
+             let c: [m]{element} = cluster(|| {{
+               vertical k: i64, at: [k]i64, x: [k]{element} = expand(|s| s, |s, j| {{
+                 return if j == wrong {{ -j }} else {{ (s + j * 7) % m }}, {element}(j % 100) }}, sizes)
+               last r: [m]{element} = permute(|new, old| {function}, counts, x, at: at)
+               return r }})
+             return c }}"
+        );
+        let plan = plan(&source);
+        let shared = plan.kernels.iter().filter(|kernel| {
+            let scatters = |statement: &Statement| matches!(statement.action, Action::Scatter { .. });
+            kernel.statements.iter().any(scatters) && one_row(kernel, 16_384).is_some()
+        });
+        assert_eq!(shared.count(), usize::from(any), "{source}");
+        let mut all = Vec::new();
+        for sizes in [Vec::<i64>::new(), vec![70_000], vec![1, 40_000, 2, 17_000, 0, 3], vec![20; 900]] {
+            for targets in [1usize, 10, 5_000] {
+                for wrong in [-1i64, 0, 19, 16_500] {
+                    all.push(vec![
+                        Array::new(&[sizes.len()], &sizes).unwrap(),
+                        Array::new(&[], &[wrong]).unwrap(),
+                        Random(37).array(element, &[targets]),
+                    ]);
+                }
+            }
+        }
+        check_plan(&plan, &source, &all);
+    }
 }
 
 #[test]

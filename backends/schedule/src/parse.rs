@@ -319,6 +319,9 @@ impl Parser<'_, '_> {
         if self.tokens.takes_word("prefetch") {
             out.prefetch = self.arrays()?;
         }
+        if self.tokens.takes_word("ahead") {
+            out.ahead = self.tokens.small()?;
+        }
         if self.tokens.takes_word("stream") {
             out.past_caches = self.arrays()?;
         }

@@ -7,7 +7,7 @@ use fusebox_ir::{Kernel, KernelArrayId};
 use crate::{
     form::Form,
     labels::Labels,
-    schedule::{By, Effects, Guard, Loop, Nest, Node, Remainder, Schedule, SplitBy},
+    schedule::{By, Effects, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, SplitBy},
 };
 
 impl Schedule {
@@ -196,6 +196,9 @@ impl Text {
             head.push_str(", out of cache");
             if !out.prefetch.is_empty() {
                 _ = write!(head, " prefetch {}", list(&out.prefetch));
+            }
+            if out.ahead != OutOfCache::AHEAD {
+                _ = write!(head, " ahead {}", out.ahead);
             }
             if !out.past_caches.is_empty() {
                 _ = write!(head, " stream {}", list(&out.past_caches));

@@ -209,15 +209,33 @@ pub enum Remainder {
 }
 
 /// What is done in launches over more memory than the caches hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OutOfCache {
     /// Lines of these arrays are asked for some time before they are loaded ([`crate::streams::Streams::loads`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prefetch: Vec<KernelArrayId>,
+    /// How many bytes behind what is loaded those lines are: a multiple of [`Self::LINE`], [`Self::MOST_AHEAD`] at most.
+    #[serde(default = "ahead", skip_serializing_if = "is_ahead")]
+    pub ahead: u32,
     /// These arrays are stored past the caches (non-temporal stores, [`crate::streams::Streams::stores`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past_caches: Vec<KernelArrayId>,
+}
+
+impl OutOfCache {
+    /// Bytes of a line of the caches.
+    pub const LINE: u32 = 64;
+    /// How many bytes ahead lines are asked for, if nothing else is said.
+    pub const AHEAD: u32 = 4096;
+    /// How many bytes ahead they may be asked for.
+    pub const MOST_AHEAD: u32 = 1 << 20;
+}
+
+impl Default for OutOfCache {
+    fn default() -> Self {
+        Self { prefetch: Vec::new(), ahead: Self::AHEAD, past_caches: Vec::new() }
+    }
 }
 
 impl By {
@@ -234,6 +252,15 @@ impl Remainder {
 
 fn one() -> u32 {
     1
+}
+
+fn ahead() -> u32 {
+    OutOfCache::AHEAD
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_ahead(bytes: &u32) -> bool {
+    *bytes == OutOfCache::AHEAD
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

@@ -98,6 +98,24 @@ fn text_tells_all_of_it() {
 }
 
 #[test]
+fn schedules_of_any_target_with_the_reasons() {
+    let f = folder();
+    let usual = json(&f, "explain normalise2.fbx --format json");
+    assert_eq!(usual["scheduling"]["target"], "avx2");
+    for (target, has) in [("avx512", "lanes(16)"), ("sm_90", "grid_threads")] {
+        let explained = json(&f, &format!("explain normalise2.fbx --format json --target {target}"));
+        assert_eq!(explained["scheduling"]["target"], target);
+        let kernels = explained["scheduling"]["kernels"].as_array().unwrap();
+        assert!(kernels.iter().any(|kernel| kernel["text"].as_str().unwrap().contains(has)), "{target}: {kernels:?}");
+        assert!(
+            kernels.iter().all(|kernel| !kernel["reasons"].as_array().unwrap().is_empty()),
+            "{target}: {kernels:?}"
+        );
+    }
+    f.fusebox("explain normalise2.fbx --target avx1").fails(2, &["avx1", "avx512"]);
+}
+
+#[test]
 fn dot_has_clusters_and_links() {
     let f = folder();
     let dot = f.fusebox("explain normalise2.fbx --format dot").ok();

@@ -36,7 +36,7 @@ pub use crate::{
     error::Error,
     explain::{
         Apart, Counted, Explanation, Held, KernelCounts, KernelMoves, KernelSchedule, PlanExplanation, Polynomials,
-        Scheduling, Shown, Stopped, TrafficCounts, explain, explain_plan,
+        Scheduling, Shown, Stopped, TrafficCounts, explain, explain_for, explain_plan,
     },
     graph::{Cluster, Edge, Graph, Link, Node, NodeKind},
     options::{Backend, Fusion, Options, UnknownBackend, UnknownFusion},

@@ -155,6 +155,32 @@ impl Program {
         self.loaded.executable.run(inputs).map_err(|error| self.said(error))
     }
 
+    /// As [`Self::run`], with results in the place of what `results` held, whose memory is used again. On the CPU a program whose launches take lists of usual
+    /// length allocates nothing after its first few runs; a result that somebody else holds keeps its memory.
+    ///
+    /// ```
+    /// use fusebox::{Options, compile_program, ir};
+    /// let program = ir::text::parse("fn twice(a: [n]i32) -> [n]i32 { let b: [n]i32 = map(|x| x + x, a) return b }")?;
+    /// let twice = compile_program(&program, &Options::default())?;
+    /// let mut results = Vec::new();
+    /// for turn in 0..3 {
+    ///     twice.run_into(&[ir::Array::new(&[2], &[turn, 4])?.into()], &mut results)?;
+    ///     assert_eq!(results, [ir::Array::new(&[2], &[2 * turn, 8])?.into()]);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::run`]; then there are no results.
+    pub fn run_into(&self, inputs: &[Value], results: &mut Vec<Value>) -> Result<RunReport, Error> {
+        let fits = self.loaded.signature.check(inputs).map_err(Error::from);
+        let ran = fits.and_then(|()| self.loaded.executable.run_into(inputs, results));
+        if ran.is_err() {
+            results.clear();
+        }
+        ran.map_err(|error| self.said(error))
+    }
+
     /// Begins a run, which goes on while the caller does something else; [`Running::wait`] gives its results.
     ///
     /// On a GPU a run has a stream of its own. On the CPU it has a thread of its own, with which the program's threads share the work of large

@@ -9,6 +9,14 @@ use serde::{Deserialize, Serialize};
 pub const BLOCK: i64 = 4096;
 /// Elements of a tile of a scan.
 pub const TILE: i64 = 32_768;
+/// Bytes of the interleaved accumulators of a reduce that does not gather: so many that additions of one lane do not wait for each other.
+pub const ACCUMULATOR_BYTES: usize = 256;
+/// Bytes of a gang of a scan.
+pub const GANG_BYTES: usize = 64;
+/// Lanes of a reduce whose loop gathers.
+pub const GATHER_LANES: u32 = 4;
+/// From how many elements on the lanes of a reduce pay whose level gathers and has another length for each of its outer steps.
+pub const RAGGED_LEAST: u32 = 64;
 /// Most chunks of a scatter.
 const MOST_CHUNKS: i64 = 64;
 /// Fewest steps of a chunk of a scatter.

@@ -142,8 +142,21 @@ impl FlatInterface {
     /// # Errors
     /// As [`Self::flat`].
     pub fn values(&self, arrays: Vec<Array>) -> Result<Vec<Value>, ArrayError> {
-        let mut flat = arrays.into_iter();
         let mut values = Vec::with_capacity(self.results.len());
+        self.values_into(arrays, &mut values)?;
+        Ok(values)
+    }
+
+    /// As [`Self::values`], behind what `values` holds.
+    ///
+    /// # Errors
+    /// As [`Self::flat`].
+    pub fn values_into(
+        &self,
+        arrays: impl IntoIterator<Item = Array>,
+        values: &mut Vec<Value>,
+    ) -> Result<(), ArrayError> {
+        let mut flat = arrays.into_iter();
         for kind in self.results.iter() {
             let value = match kind {
                 FlatKind::Array => flat.next().map(Value::Array),
@@ -152,7 +165,7 @@ impl FlatInterface {
             let Some(value) = value else { break };
             values.push(value);
         }
-        Ok(values)
+        Ok(())
     }
 }
 

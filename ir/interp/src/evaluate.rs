@@ -199,10 +199,18 @@ impl<'p> Evaluator<'p> {
 
     /// Gives the parameters of a block their values; sizes in their types are bound where first met, checked where met again.
     pub(crate) fn bind(&self, block: &'p Block, arguments: &[Val]) -> Result<(), Stop> {
-        for (param, argument) in block.params.iter().zip(arguments) {
+        // Elements of streams may have extents that later parameters bind.
+        let of = |stream: bool| {
+            let all = block.params.iter().zip(arguments);
+            all.filter(move |(param, _)| param.ty.stream == stream)
+        };
+        for (param, argument) in of(false).chain(of(true)) {
             let inner = argument.arrays().first().map(|a| a.extents.as_slice()).unwrap_or_default();
             let declared = param.ty.inner.first().map(Vec::as_slice).unwrap_or_default();
-            let met = argument.extents.iter().zip(&param.ty.extents).chain(inner.iter().zip(declared));
+            // How many elements a stream has is no extent of it.
+            let (outer, inner_of) =
+                if param.ty.stream { (inner, &[][..]) } else { (argument.extents.as_slice(), inner) };
+            let met = outer.iter().zip(&param.ty.extents).chain(inner_of.iter().zip(declared));
             for (&extent, declared) in met {
                 let unbound = matches!(declared, Extent::Value(id)
                     if self.values.borrow()[id.index()].is_none() && block.sizes.iter().any(|size| size.id == *id));

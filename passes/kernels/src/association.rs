@@ -11,18 +11,10 @@ use fusebox_ir::{
         need::{free_uses, local},
         work::work,
     },
+    association::{ACCUMULATOR_BYTES, GANG_BYTES, GATHER_LANES, RAGGED_LEAST},
 };
 
 use crate::nest::{Associates, Commutes, KernelBuilder};
-
-/// Bytes of accumulator: so many that additions of one lane do not wait for each other.
-const ACCUMULATOR: usize = 256;
-/// Bytes of a gang.
-const GANG: usize = 64;
-/// Lanes where the loop gathers.
-const GATHER_LANES: u32 = 4;
-/// In ragged levels that gather, the number of steps from which lanes pay.
-const RAGGED_LEAST: u32 = 64;
 
 /// Units of work of a function from which on a scan of rows calls it once for each element, and not as often again for each doubling of a gang.
 const COSTLY: u64 = 16;
@@ -158,7 +150,7 @@ fn of_reduce(
     let own = associates.types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);
     let widest = if regroups { widest_in(nest, to, values).max(own) } else { own };
     let gathers = gathers && !(ragged && !reads_in_bodies && regroups);
-    let lanes = if gathers { GATHER_LANES } else { power_of_two(ACCUMULATOR / widest) };
+    let lanes = if gathers { GATHER_LANES } else { power_of_two(ACCUMULATOR_BYTES / widest) };
     match associates.commutes {
         Commutes::No => Association::Runs { lanes },
         _ if gathers && ragged => Association::Ragged { lanes, least: RAGGED_LEAST },
@@ -182,8 +174,8 @@ fn of_scan(
     let own = associates.types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);
     let widest = widest_in(nest, to, values).max(own);
     let commutes = matches!(associates.commutes, Commutes::Yes);
-    let total_lanes = if commutes { power_of_two(ACCUMULATOR / own) } else { 0 };
-    Association::Tiles { lanes: power_of_two(GANG / widest), total_lanes }
+    let total_lanes = if commutes { power_of_two(ACCUMULATOR_BYTES / own) } else { 0 };
+    Association::Tiles { lanes: power_of_two(GANG_BYTES / widest), total_lanes }
 }
 
 /// Bytes of the widest type that goes into `values` inside depth `to`; arithmetic of indices is not counted (rule 1).

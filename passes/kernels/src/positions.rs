@@ -6,21 +6,25 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Binary, ElementType, Instruction, Lambda, LambdaBuilder, Local, LocalId, ScalarOp, ScalarOperand, ScalarValue,
-    Unary, analysis::algebra::chooses,
+    Binary, Constant, ElementType, Instruction, Lambda, LambdaBuilder, Local, LocalId, ScalarOp, ScalarOperand,
+    ScalarValue, Unary, analysis::algebra::chooses_by_position,
 };
 
-/// A function that gives the same as `combine` whichever operand is on the left, if that chooses one of its operands by other components than
-/// this one, which has the position of each.
-pub(crate) fn commuting(combine: &Lambda, position: usize) -> Option<Lambda> {
+/// A function that gives the same as `combine` whichever operand is on the left, if that chooses one of its operands, and the component `position` says which
+/// comes first. A seed is before all elements; `behind` is the position that it has nevertheless, if that is behind those of all elements.
+pub(crate) fn commuting(combine: &Lambda, position: usize, behind: Option<i64>) -> Option<Lambda> {
     let k = combine.results.len();
-    if combine.params.get(position)?.ty != ElementType::I64 || !chooses(combine, position) {
+    if combine.params.get(position)?.ty != ElementType::I64 || !chooses_by_position(combine, position) {
         return None;
     }
     let mut f = LambdaBuilder::new();
     let params: Vec<ScalarValue> = combine.params.iter().map(|param| f.param(&param.name.0, param.ty)).collect();
     let (left, right) = params.split_at(k);
-    let exchanged = f.binary(Binary::Lt, right[position], left[position]);
+    let mut exchanged = f.binary(Binary::Lt, right[position], left[position]);
+    if let Some(behind) = behind {
+        let element = f.binary(Binary::Ne, left[position], Constant::from(behind));
+        exchanged = f.binary(Binary::And, exchanged, element);
+    }
     let as_given = Decision::new(combine, position, [left, right]).made(&mut f)?;
     let turned = Decision::new(combine, position, [right, left]).made(&mut f)?;
     let stays = f.unary(Unary::Not, turned);

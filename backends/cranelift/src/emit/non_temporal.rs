@@ -7,17 +7,15 @@
 use std::collections::{BTreeMap, HashSet};
 
 use fusebox_ir::{Action, Binary, IndexMap, KernelArrayId};
-use fusebox_schedule::{Loop, streams::Streams};
+use fusebox_schedule::{Loop, OutOfCache, streams::Streams};
 
 use super::{Emitter, HiddenArgument, Result, Val, emitted_level::EmittedLevel, unrolled::Unrolled};
 use crate::vector::Value;
 
-/// Bytes of a line of the caches.
-const LINE: i64 = 64;
-/// How many bytes ahead lines are asked for.
-const AHEAD: i64 = 4096;
 /// Steps between prefetches.
 const CHUNK: i64 = 64;
+/// Bytes of a row from which on the lines at its ends do not count.
+const LONG_ROW: i64 = 1 << 14;
 
 impl<'k> Emitter<'k> {
     /// Runs steps `low..high`, a multiple of `lanes`, in gangs or in unrolled iterations. Returns the first step that is not executed. With
@@ -43,13 +41,19 @@ impl<'k> Emitter<'k> {
             let aligned = self.starts_aligned(nest, position, low)?;
             out_of_cache = self.b.binary(Binary::And, out_of_cache, aligned);
         }
+        if nest.depth > 0
+            && let Some(element) = self.narrowest(&writes)
+        {
+            let whole = self.is_whole_or_long(nest, i64::from(lanes) * element, element);
+            out_of_cache = self.b.binary(Binary::And, out_of_cache, whole);
+        }
         let (states, locals) = (self.states.clone(), self.locals.clone());
         self.b.open();
         self.streaming = writes.keys().copied().collect();
         let chunk = unrolled.map_or(CHUNK.max(lanes.into()), |unrolled| unrolled.width().into());
         let open = self.b.begin_loop(low, high, chunk, &self.states.clone());
         self.states.clone_from(&open.carried);
-        self.prefetch(nest, &reads, open.index, chunk)?;
+        self.prefetch(nest, &reads, wanted.ahead, (open.index, chunk))?;
         if let Some(unrolled) = unrolled {
             self.unrolled_step(nest, unrolled, open.index, lanes)?;
         } else {
@@ -140,7 +144,7 @@ impl<'k> Emitter<'k> {
         }
         let out_of_cache = self.out_of_cache();
         self.b.open();
-        self.prefetch(nest, &reads, step, steps)?;
+        self.prefetch(nest, &reads, OutOfCache::AHEAD, (step, steps))?;
         let then = self.b.close();
         self.b.open();
         let otherwise = self.b.close();
@@ -153,6 +157,26 @@ impl<'k> Emitter<'k> {
         let out_of_cache = self.hidden_argument(HiddenArgument::OutOfCache);
         let zero = self.b.int(0);
         self.b.binary(Binary::Ne, out_of_cache, zero)
+    }
+
+    /// Bytes of the narrowest elements that are stored.
+    fn narrowest(&self, writes: &BTreeMap<KernelArrayId, usize>) -> Option<i64> {
+        writes.keys().map(|array| self.kernel.arrays[array.index()].element.bytes() as i64).min()
+    }
+
+    /// Whether the rows of a level are whole gangs and lines of the caches, or so long that their ends do not matter. A line of which a part goes past the
+    /// caches, and the rest through them, takes as long as ten others.
+    fn is_whole_or_long(&mut self, nest: &EmittedLevel, gang: i64, element: i64) -> Value {
+        let steps = self.b.sub(nest.to, nest.from);
+        let width = self.b.int(element);
+        let bytes = self.b.mul(steps, width);
+        // Both are powers of two.
+        let (rest, zero) = (self.b.int(gang.max(OutOfCache::LINE.into()) - 1), self.b.int(0));
+        let rest = self.b.binary(Binary::And, bytes, rest);
+        let whole = self.b.binary(Binary::Eq, rest, zero);
+        let least = self.b.int(LONG_ROW);
+        let long = self.b.binary(Binary::Ge, bytes, least);
+        self.b.binary(Binary::Or, whole, long)
     }
 
     /// Whether a store of the level begins at a multiple of a vector's bytes at step `low`.
@@ -185,21 +209,22 @@ impl<'k> Emitter<'k> {
         Ok(self.plain(position))
     }
 
-    /// Asks for the lines that so many steps will load some time after `step`.
+    /// Asks for the lines so many bytes ahead of those that the steps from `step` on load.
     fn prefetch(
         &mut self,
         nest: &EmittedLevel,
         reads: &BTreeMap<KernelArrayId, usize>,
-        step: Value,
-        steps: i64,
+        ahead: u32,
+        (step, steps): (Value, i64),
     ) -> Result {
+        let line = i64::from(OutOfCache::LINE);
         for (&array, &position) in reads {
             let Action::Load { map, .. } = &self.kernel.statements[position].action else { continue };
             let element = self.kernel.arrays[array.index()].element;
             let index = self.place_at(nest, array, map, step)?;
-            let lines = (steps * element.bytes() as i64).div_euclid(LINE).max(1);
-            for line in 0..lines {
-                self.b.prefetch(self.arrays[array.index()], index, element, AHEAD + line * LINE);
+            let lines = (steps * element.bytes() as i64).div_euclid(line).max(1);
+            for number in 0..lines {
+                self.b.prefetch(self.arrays[array.index()], index, element, i64::from(ahead) + number * line);
             }
         }
         Ok(())

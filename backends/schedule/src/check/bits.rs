@@ -13,7 +13,7 @@ use crate::{
     accumulate::may_unroll,
     gangs::{MOST_LANES, gang_of_tiles, has_border, may_be_lanes, may_run_twice},
     rows::may_be_by_elements,
-    schedule::{Axis, By, Loop, Nest, Remainder, SplitBy},
+    schedule::{Axis, By, Loop, Nest, OutOfCache, Remainder, SplitBy},
     slice::free_slice,
     streams::Streams,
     target::Cpu,
@@ -275,6 +275,12 @@ impl<'c> Check<'c> {
             let streams = Streams::of(self.kernel, level, lanes, |_| true);
             if out.prefetch.iter().any(|array| !streams.loads.contains_key(array)) {
                 self.fault("an array is prefetched that is not read from step to step");
+            }
+            if !out.ahead.is_multiple_of(OutOfCache::LINE) || out.ahead > OutOfCache::MOST_AHEAD {
+                let (ahead, line, most) = (out.ahead, OutOfCache::LINE, OutOfCache::MOST_AHEAD);
+                self.fault(format!(
+                    "prefetches are a multiple of {line} bytes ahead, {most} at most, and these are {ahead}"
+                ));
             }
             if out.past_caches.iter().any(|array| !streams.stores.contains_key(array)) {
                 self.fault("an array is stored past the caches that is not written from step to step, whole and once");

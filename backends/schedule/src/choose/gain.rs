@@ -1,11 +1,11 @@
-//! What gangs along a level would gain and lose against scalar code, in units of about one instruction for an element.
+//! What gangs along a level would gain and lose against scalar code, in instructions for a step of the innermost level.
 
 use std::collections::HashSet;
 
 use fusebox_ir::{
     Action, Association, Binary, ElementType, Instruction, Kernel, Lambda, LocalId, ScalarOp, ScalarOperand,
     ScalarPart, Unary,
-    analysis::kernels::{AcrossLanes, Lanes},
+    analysis::kernels::{AcrossLanes, Lanes, trip_count},
 };
 
 use crate::{gangs::inside, target::Cpu};
@@ -15,6 +15,25 @@ const SHORT_GANGS: u32 = 4;
 
 /// Turns that a loop of scalars is taken to make.
 const TURNS: i64 = 8;
+
+/// Steps that a level is taken to have whose length no program says, and at most.
+const STEPS: i64 = 8;
+
+/// Parts of an instruction in which gains and losses are counted.
+const PARTS: i64 = 1024;
+
+/// A gain or a loss as a number of instructions, for people.
+pub(super) fn instructions(parts: i64) -> String {
+    let tenths = (parts * 10 + PARTS / 2).div_euclid(PARTS);
+    if tenths % 10 == 0 { format!("{}", tenths / 10) } else { format!("{}.{}", tenths / 10, tenths % 10) }
+}
+
+/// How much an instruction at a depth counts: it is carried out once for all steps of the levels inside of that.
+fn weight(kernel: &Kernel, depth: u32) -> i64 {
+    let inside = kernel.levels.iter().skip(depth as usize);
+    let steps = inside.map(|level| trip_count(level).unwrap_or(STEPS).clamp(1, STEPS));
+    (PARTS / steps.product::<i64>()).max(1)
+}
 
 /// What the code inside of a level costs and gains across lanes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +58,7 @@ impl Tally {
         let (converts_halves, masked_from) = (cpu.converts_halves(), cpu.masked_loads_from());
         let mut tally = Self { converts_halves, masked_from, ..Self::default() };
         for (_, statement) in inside(kernel, level) {
+            let (gain, loss) = (tally.gain, tally.loss);
             match &statement.action {
                 Action::Load { array, map, .. } | Action::Store { array, map, .. } => {
                     tally.access(lanes.position(map), kernel.arrays[array.index()].element);
@@ -66,11 +86,14 @@ impl Tally {
                 }
                 Action::Scatter { .. } => tally.loss += 4,
             }
+            let weight = weight(kernel, statement.depth);
+            tally.gain = gain + (tally.gain - gain) * weight;
+            tally.loss = loss + (tally.loss - loss) * weight;
         }
         tally
     }
 
-    /// Gain less loss.
+    /// Gain less loss, in [`PARTS`] of an instruction.
     pub(super) fn score(&self) -> i64 {
         self.gain - self.loss
     }

@@ -5,7 +5,12 @@ use fusebox_ir::{
     analysis::kernels::{LongLevels, trip_count},
 };
 
-use super::{Choice, at_once::AtOnce, gain::Tally, live::live_registers};
+use super::{
+    Choice,
+    at_once::AtOnce,
+    gain::{Tally, instructions},
+    live::live_registers,
+};
 use crate::{
     gangs::{MOST_LANES, gang_of_tiles, may_be_lanes},
     loops::bytes_in_loops,
@@ -16,6 +21,9 @@ use crate::{
 /// Most instructions of a loop on gangs of two registers whose live values may not fit the registers: with more, values are moved to the stack and
 /// back.
 const MOST_INSTRUCTIONS: usize = 48;
+
+/// Bytes of the shortest vectors.
+pub(super) const SHORTEST: u32 = 16;
 
 /// Lanes of a gang along a level: as many elements of the widest type as fit one register or two, and no more than there are accumulators, or
 /// steps for two. Where steps go
@@ -39,7 +47,10 @@ pub(super) fn lanes_of(kernel: &Kernel, cpu: &Cpu, level: usize, tally: &Tally) 
             lanes = lanes.min(width);
         }
     }
-    lanes
+    // Of fewer steps, as many as fill vectors of the shortest kind.
+    let steps = trip_count(&kernel.levels[level]).map(|steps| steps.clamp(1, MOST_LANES.into()));
+    let narrow = steps.map_or(lanes, |steps| lanes.min(1 << steps.ilog2()));
+    if narrow >= 4 && narrow as usize * bytes >= SHORTEST as usize { narrow } else { lanes }
 }
 
 /// Gangs along a level, if they gain.
@@ -103,21 +114,23 @@ pub(super) fn gang(kernel: &Kernel, cpu: &Cpu, choices: &mut Vec<Choice>) -> Opt
         }
         let score = tally.score();
         if score <= 0 {
-            instead_of
-                .push(format!("level {level}: gangs lose {} instructions an element against scalar code", -score));
+            instead_of.push(format!(
+                "level {level}: gangs lose {} instructions a step against scalar code",
+                instructions(-score)
+            ));
         } else if best.is_none_or(|(other, _)| score > other) {
             if let Some((other, gang)) = best {
-                instead_of.push(format!("level {}: gangs gain {other}", gang.level));
+                instead_of.push(format!("level {}: gangs gain {}", gang.level, instructions(other)));
             }
             best = Some((score, Gang { level, lanes, masked: false }));
         } else {
-            instead_of.push(format!("level {level}: gangs gain {score}"));
+            instead_of.push(format!("level {level}: gangs gain {}", instructions(score)));
         }
     }
     let (chosen, because) = match best {
         Some((score, gang)) => (
             format!("level {} in gangs of {}", gang.level, gang.lanes),
-            format!("gangs gain {score} instructions an element against scalar code"),
+            format!("gangs gain {} instructions a step against scalar code", instructions(score)),
         ),
         None => ("no level".to_owned(), "no level gains by gangs".to_owned()),
     };

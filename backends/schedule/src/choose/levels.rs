@@ -14,7 +14,7 @@ use super::{
     builder::{Builder, Room, Trip},
     chains, copies,
     gain::Tally,
-    gang::{gang, gang_along, gang_where_long, long_choices},
+    gang::{SHORTEST, gang, gang_along, gang_where_long, long_choices},
     partitions,
     rows::{MOST_STATEMENTS, Row, rows},
     runs,
@@ -28,9 +28,6 @@ use crate::{
     schedule::{Axis, By, Effects, Loop, Nest, Node, SplitBy},
     target::Cpu,
 };
-
-/// Bytes of the shortest vectors.
-const SHORTEST: u32 = 16;
 
 /// In what pieces a level may be shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ mod at_once;
 mod builder;
 mod chains;
 mod copies;
+mod details;
 mod few;
 mod gain;
 mod gang;
@@ -32,7 +33,7 @@ use crate::{
     check::check,
     form::Form,
     gangs::{MOST_LANES, may_be_lanes},
-    schedule::{Nest, Schedule, Version},
+    schedule::{Nest, OutOfCache, Schedule, Version},
     target::{Machine, Target},
     unroll::trips,
 };
@@ -71,6 +72,8 @@ pub struct Preferences {
     pub accumulators: Option<Accumulators>,
     /// Whether launches out of cache prefetch and store past the caches.
     pub streams: Option<bool>,
+    /// How many bytes ahead they prefetch.
+    pub ahead: Option<u32>,
     /// Whether the last gang may overlap another, where that changes nothing.
     pub overlap: Option<bool>,
     /// Whether levels that may be short run as rows too, where they may.
@@ -170,6 +173,8 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
                 for wanted in [
                     usual,
                     Preferences { shared: Some(false), ..usual },
+                    Preferences { ahead: Some(OutOfCache::AHEAD / 4), ..usual },
+                    Preferences { ahead: Some(OutOfCache::AHEAD * 4), ..usual },
                     Preferences { partitioned: Some(false), ..usual },
                     Preferences { partitioned: Some(true), ..usual },
                     Preferences { copied: Some(0), ..usual },
@@ -241,6 +246,7 @@ fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mu
             choices.extend(runs::choices(&nest));
             choices.extend(appends::choices(&nest));
             choices.extend(chains::choices(&nest));
+            choices.extend(details::choices(&nest, kernel));
             nest
         }
         Machine::Gpu(gpu) => grid::nest(kernel, gpu, preferences, choices),

@@ -94,6 +94,7 @@ impl Builder<'_> {
         if self.interchanged.is_none() && !short && !streams.is_empty() && self.preferences.streams != Some(false) {
             each.out_of_cache = Some(OutOfCache {
                 prefetch: streams.loads.into_keys().collect(),
+                ahead: self.preferences.ahead.unwrap_or(OutOfCache::AHEAD),
                 past_caches: streams.stores.into_keys().collect(),
             });
         }

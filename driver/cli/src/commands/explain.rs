@@ -26,6 +26,9 @@ pub(crate) struct Options {
     program: PathBuf,
     #[command(flatten)]
     choices: Choices,
+    /// The machine that schedules are shown for: avx512, avx2, sse, neon, sm_70, sm_80, sm_90, sm_100 [default: avx2]
+    #[arg(long)]
+    target: Option<String>,
     /// How to print it [default: text, or nothing where a page is written]
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -57,6 +60,7 @@ fn of_plan(options: &Options, plan: &Plan, out: &mut dyn Write) -> Result<(), Fa
     source::refuse(path, "--verify", options.verify)?;
     source::refuse(path, "--html", options.html.is_some())?;
     source::refuse(path, "--stats", options.stats.is_some())?;
+    source::refuse(path, "--target", options.target.is_some())?;
     match options.format {
         None | Some(Format::Text) => write!(out, "{}", fusebox::explain_plan(plan)?)?,
         Some(Format::Json) => writeln!(out, "{}", fusebox::explain_plan(plan)?.to_json())?,
@@ -84,7 +88,10 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     };
     progress.step("compiling");
     let compile = fusebox::Options { verify: options.verify, ..choices };
-    let mut explanation = fusebox::explain(&program, &compile)?;
+    let mut explanation = match &options.target {
+        Some(target) => fusebox::explain_for(&program, &compile, target)?,
+        None => fusebox::explain(&program, &compile)?,
+    };
     drop(progress);
     if let Some(path) = &options.stats {
         explanation = explanation.with_times(&times(path)?)?;

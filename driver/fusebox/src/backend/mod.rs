@@ -22,6 +22,14 @@ pub(crate) trait Executable: Send + Sync {
     /// Runs on inputs that fit.
     fn run(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error>;
 
+    /// As [`Self::run`], with results in the place of what `results` held.
+    fn run_into(&self, inputs: &[Value], results: &mut Vec<Value>) -> Result<RunReport, Error> {
+        results.clear();
+        let (made, report) = self.run(inputs)?;
+        results.extend(made);
+        Ok(report)
+    }
+
     /// Whether it runs the program as it was read, without any pass.
     fn runs_as_read(&self) -> bool {
         false

@@ -1,8 +1,11 @@
 //! Backends that run plans: the passes, then code, then runs. Which backend it is makes no other difference.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, Mutex},
+    time::Instant,
+};
 
-use fusebox_backend::{BackendError, Compiled, DeviceArray, device_memory::Transfers, profiled};
+use fusebox_backend::{BackendError, Compiled, DeviceArray, device_memory::Transfers, lock, profiled};
 use fusebox_ir::{Array, FlatInterface, FlatKind, Plan, Program, ProvedPlan, Value};
 use smallvec::SmallVec;
 
@@ -96,7 +99,8 @@ fn load_by(
     let begin = Instant::now();
     let loaded = compile().and_then(|compiled| compiled.load()).map_err(|error| failed(backend, error))?;
     let code = begin.elapsed();
-    let executable = Box::new(Loaded { program: loaded, interface, backend, counts: LaunchCounts::default() });
+    let (counts, lists) = (LaunchCounts::default(), Mutex::default());
+    let executable = Box::new(Loaded { program: loaded, interface, backend, counts, lists });
     Ok(Loading { executable, stages: Vec::new(), code, passed_over: Vec::new() })
 }
 
@@ -105,6 +109,8 @@ struct Loaded {
     interface: FlatInterface,
     backend: Backend,
     counts: LaunchCounts,
+    /// Empty lists for the arrays that runs give, as many as runs were under way at once.
+    lists: Mutex<Vec<Vec<Array>>>,
 }
 
 impl Loaded {
@@ -146,6 +152,19 @@ impl Executable for Loaded {
             self.program.run_with_statistics(&arrays).map_err(|error| failed(self.backend, error))?;
         let report = RunReport { peak_bytes: Some(statistics.peak_bytes) };
         Ok((self.interface.values(results)?, report))
+    }
+
+    fn run_into(&self, inputs: &[Value], results: &mut Vec<Value>) -> Result<RunReport, Error> {
+        // Their memory is free for what the run makes.
+        results.clear();
+        let arrays = self.interface.flat(inputs)?;
+        let mut flat = lock(&self.lists).pop().unwrap_or_default();
+        let ran = self.program.run_into(&arrays, &mut flat);
+        let made = self.interface.values_into(flat.drain(..), results);
+        lock(&self.lists).push(flat);
+        let statistics = ran.map_err(|error| failed(self.backend, error))?;
+        made?;
+        Ok(RunReport { peak_bytes: Some(statistics.peak_bytes) })
     }
 
     fn to_device(&self, values: &[Value]) -> Result<Vec<DeviceValue>, Error> {

@@ -28,6 +28,7 @@ use fusebox_ir::{
     text::with_printed_names,
     validate,
 };
+use fusebox_schedule::Target;
 use serde::Serialize;
 
 pub use self::{
@@ -196,12 +197,28 @@ impl Counted {
 /// # Errors
 /// [`Error::Invalid`] if the program is not valid.
 pub fn explain(program: &Program, options: &Options) -> Result<Explanation, Error> {
+    explain_for(program, options, scheduled::TARGET)
+}
+
+/// As [`explain`], with the schedules that kernels get on a target ([`fusebox_schedule::Target::NAMES`]).
+///
+/// # Errors
+/// [`Error::Invalid`] if the program is not valid, [`Error::UnknownTarget`].
+pub fn explain_for(program: &Program, options: &Options, target: &str) -> Result<Explanation, Error> {
+    if Target::named(target).is_none() {
+        return Err(Error::UnknownTarget { name: target.to_owned() });
+    }
     validate(program, &[]).map_err(Error::Invalid)?;
-    Ok(explained(program, options))
+    Ok(explained_for(program, options, target))
 }
 
 /// As [`explain`], of a valid program.
 pub(crate) fn explained(program: &Program, options: &Options) -> Explanation {
+    explained_for(program, options, scheduled::TARGET)
+}
+
+/// As [`explain_for`], of a valid program and a target that there is.
+fn explained_for(program: &Program, options: &Options, target: &str) -> Explanation {
     // All stages and reports call a value the same.
     let program = &with_printed_names(program);
     let (line, stopped) = run(program, options);
@@ -254,7 +271,8 @@ pub(crate) fn explained(program: &Program, options: &Options) -> Explanation {
         },
     }));
     let kernels = line.stages.last().and_then(|stage| stage.plan()).map(moves::kernels).unwrap_or_default();
-    let scheduling = line.stages.last().and_then(|stage| stage.plan()).map(Scheduling::of).unwrap_or_default();
+    let plan = line.stages.last().and_then(|stage| stage.plan());
+    let scheduling = plan.map(|plan| Scheduling::of(plan, target)).unwrap_or_default();
     let mut explanation = Explanation {
         program: program.name.clone(),
         fusion: options.fusion,

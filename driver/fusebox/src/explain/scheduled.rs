@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::schedules::{schedules, steps};
 
-/// The machine that schedules are explained for, whatever machine explains them: most processors of desktops have its vectors.
+/// The machine that schedules are explained for where none is named, whatever machine explains them: most processors of desktops have its vectors.
 pub(super) const TARGET: &str = "avx2";
 
 /// How one kernel runs.
@@ -34,8 +34,8 @@ pub struct Scheduling {
 }
 
 impl Scheduling {
-    pub(super) fn of(plan: &Plan) -> Self {
-        let of_kernels = schedules(plan, TARGET).unwrap_or_default();
+    pub(super) fn of(plan: &Plan, target: &str) -> Self {
+        let of_kernels = schedules(plan, target).unwrap_or_default();
         let kernels = plan.kernels.iter().zip(of_kernels).enumerate();
         let kernels = kernels.filter(|(_, (kernel, _))| !kernel.levels.is_empty()).map(|(at, (kernel, scheduled))| {
             let reasons = scheduled.choices.iter().map(sentence).collect();
@@ -46,8 +46,8 @@ impl Scheduling {
                 reasons,
             }
         });
-        let steps = steps(plan, TARGET).unwrap_or_default();
-        Self { target: TARGET.to_owned(), kernels: kernels.collect(), steps: steps.iter().map(sentence).collect() }
+        let steps = steps(plan, target).unwrap_or_default();
+        Self { target: target.to_owned(), kernels: kernels.collect(), steps: steps.iter().map(sentence).collect() }
     }
 }
 

@@ -34,10 +34,10 @@ pub fn regroups(combine: &Lambda) -> bool {
     }
 }
 
-/// Whether one of both operands is left, all of its components, chosen by comparisons of others than this one: of numbers such that of three the
-/// same is left however they are grouped; a NaN may be left or not.
-pub fn chooses(combine: &Lambda, carried: usize) -> bool {
-    Choice::of(combine).is_some_and(|choice| !choice.compared.contains(&carried) && choice.associates(Numbers::Alone))
+/// Whether one of both operands is left, all of its components, chosen by comparisons: of numbers such that of three operands the same is left however
+/// they are grouped, if the one whose component `position` is less is always on the left; a NaN may be left or not.
+pub fn chooses_by_position(combine: &Lambda, position: usize) -> bool {
+    Choice::of(combine).is_some_and(|choice| choice.associates_by_position(position))
 }
 
 /// The function of each component, where every component is combined by itself with a built-in function that commutes.

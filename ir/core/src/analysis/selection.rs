@@ -107,16 +107,38 @@ impl Choice {
 
     /// Whether of three operands the same one is left however they are grouped.
     pub fn associates(&self, numbers: Numbers) -> bool {
-        let domains: Vec<usize> = self.types.iter().flat_map(|&ty| vec![domain(ty, numbers); 3]).collect();
+        self.of_three(numbers, None, |left| left(left(0, 1), 2) == left(0, left(1, 2)))
+    }
+
+    /// Whether of three operands, numbers in their components, the same one is left in whatever order they come, if the one whose component `position` is less
+    /// is always on the left.
+    pub fn associates_by_position(&self, position: usize) -> bool {
+        let compared = self.compared.iter().position(|&component| component == position);
+        self.of_three(Numbers::Alone, compared, |left| {
+            let left = |a: usize, b: usize| left(a.min(b), a.max(b));
+            let one = left(left(0, 1), 2);
+            one == left(0, left(1, 2)) && one == left(left(0, 2), 1)
+        })
+    }
+
+    /// Whether something is so of what is left of every three operands; with numbers that rise from one to the next in the compared component `rising`.
+    fn of_three(
+        &self,
+        numbers: Numbers,
+        rising: Option<usize>,
+        so: impl Fn(&dyn Fn(usize, usize) -> usize) -> bool,
+    ) -> bool {
+        let one = |(at, &ty): (usize, &ElementType)| if Some(at) == rising { 1 } else { domain(ty, numbers) };
+        let domains: Vec<usize> = self.types.iter().enumerate().flat_map(|of| vec![one(of); 3]).collect();
         (0..domains.iter().product()).all(|case| {
             let mut operands = [[0; MOST_COMPARED]; 3];
             let mut rest = case;
             for (position, domain) in domains.iter().enumerate() {
-                operands[position % 3][position / 3] = rest % domain;
+                let (operand, component) = (position % 3, position / 3);
+                operands[operand][component] = if Some(component) == rising { operand } else { rest % domain };
                 rest /= domain;
             }
-            let left = |a: usize, b: usize| if self.takes_right(&operands[a], &operands[b]) { b } else { a };
-            left(left(0, 1), 2) == left(0, left(1, 2))
+            so(&|a, b| if self.takes_right(&operands[a], &operands[b]) { b } else { a })
         })
     }
 }

@@ -11,6 +11,17 @@ fn streams_and_arrays() {
     assert_eq!(run(program, &["[[1, 2, 3], [], [4]]", "[[0, 10], [0, 20], [0, 30]]"]), "3; [16, 20, 34]");
 }
 
+/// How many elements a stream has says nothing of their extents, which a later input may bind.
+#[test]
+fn extents_that_a_later_input_binds() {
+    let program = "fn f(s: stream [m]i32, a: [m]i32) -> i64, [?]i32 {
+        let k: i64, y: [k]i32 = consume(|i, x: [m]i32| {
+          let p: [m]i32 = map(|x, a| x * a, x, a) let t: i32 = fold(|a, b| a + b, 0, p) yield elements(t) }, s)
+        return k, y }";
+    assert_eq!(run(program, &["[[1, 2, 3], [4, 5, 6]]", "[1, 10, 100]"]), "2; [321, 654]");
+    assert_eq!(run(program, &["[]", "[1, 10, 100]"]), "0; []");
+}
+
 /// The shortest of limit and streams decides; a negative limit is none at all.
 #[test]
 fn limits() {

@@ -1,7 +1,7 @@
 //! Folds: reduces over a level.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Constant, ElementType, FailureKind, Lambda, ScalarOperand,
+    ArrayId, ArrayOp, Binary, Constant, ElementType, FailureKind, Lambda, MAX_EXTENT, ScalarOperand,
     analysis::{
         algebra,
         components::{groups, restricted},
@@ -59,8 +59,7 @@ impl Fusing<'_, '_> {
     }
 
     /// A function that commutes in the place of one that chooses the first or last of equal elements, if these say which is first: where one
-    /// component is the index of the only level. Seeds are before all elements. Rows may be short, and have a lane each, where their elements come
-    /// in order: there the index would be compared for nothing.
+    /// component is the index of the level that is reduced.
     fn commuting(
         &self,
         position: usize,
@@ -69,11 +68,18 @@ impl Fusing<'_, '_> {
         values: &[ScalarOperand],
     ) -> Option<Lambda> {
         let (station, point) = (self.station(position), self.point(position));
-        let level = self.nest.levels.get(station.to as usize).filter(|_| station.to == 0 && point.depth == 1)?;
+        let level = self.nest.levels.get(station.to as usize).filter(|_| point.depth == station.to + 1)?;
         let at = values.iter().position(|&value| value == level.index.id.into())?;
-        let first = |seed: &ScalarOperand| matches!(seed, ScalarOperand::Constant(seed) if seed.as_i64().is_some_and(|seed| seed <= 0));
-        let in_front = seeds.is_empty() || seeds.get(at).is_some_and(first);
-        in_front.then(|| positions::commuting(combine, at)).flatten()
+        let behind = match seeds.get(at) {
+            None => None,
+            Some(ScalarOperand::Constant(seed)) => match seed.as_i64()? {
+                ..=0 => None,
+                seed @ MAX_EXTENT.. => Some(seed),
+                _ => return None,
+            },
+            Some(_) => return None,
+        };
+        positions::commuting(combine, at, behind)
     }
 
     /// A reduce over a level; over several, of the results of the inner ones.

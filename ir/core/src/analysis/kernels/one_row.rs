@@ -1,7 +1,7 @@
 //! One row of a kernel of rows, as a kernel of its own: where a row is much longer than others, all threads share it.
 
 use super::{in_ranges, row_lengths};
-use crate::{Action, Association, Kernel};
+use crate::{Action, Association, Kernel, ScatterOrder};
 
 /// The kernel that does what another does at one step of its outermost level: which step it is, is the last of its sizes. Of rows with
 /// fewer elements than some reduce needs for its lanes it is none ([`Association::Ragged`]); what long rows give is the same to the bit.
@@ -24,6 +24,8 @@ pub fn one_row(kernel: &Kernel, least: i64) -> Option<Kernel> {
                 }
             }
             Action::Scan { .. } if statement.depth == 1 => return None,
+            // What order the elements of one target come in does not matter to these, so that those of a long row may come last.
+            Action::Scatter { order: ScatterOrder::Any | ScatterOrder::Unique, .. } => {}
             Action::Append { .. } | Action::Scatter { .. } => return None,
             _ => {}
         }
