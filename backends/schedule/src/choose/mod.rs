@@ -128,6 +128,23 @@ impl Preferences {
 
 /// The schedule of a kernel on a target.
 pub fn schedule(kernel: &Kernel, target: &Target, preferences: Preferences) -> Scheduled {
+    let usual = chosen(kernel, target, preferences);
+    let legal = |made: &Scheduled| check(kernel, &made.schedule, target).is_ok();
+    if target.cpu().is_none() || legal(&usual) {
+        return usual;
+    }
+    // Steps at once and steps in a row are chosen each as if there were not the other: together they may take more registers than there are.
+    let (few, jam) = (Some(false), Some(1));
+    let others = [
+        Preferences { few, ..preferences },
+        Preferences { jam, ..preferences },
+        Preferences { few, jam, ..preferences },
+    ];
+    others.into_iter().map(|other| chosen(kernel, target, other)).find(legal).unwrap_or(usual)
+}
+
+/// The schedule of a kernel on a target, if what was chosen fits together.
+fn chosen(kernel: &Kernel, target: &Target, preferences: Preferences) -> Scheduled {
     let mut choices = Vec::new();
     let mut nest = nest(kernel, target, preferences, &mut choices);
     unroll(kernel, preferences, &mut nest, &mut choices);
