@@ -159,7 +159,18 @@ fn schedules() {
     });
 }
 
-/// Every schedule is legal, for every target, and its text and its JSON are read again as it is.
+/// Words of a schedule for a processor, and what the reason for each says.
+const REASONS: [(&str, &str); 7] = [
+    ("remainder overlapped", ": overlapped"),
+    ("remainder masked", "masked"),
+    ("border apart", ": apart"),
+    ("out of cache", " out of cache: "),
+    ("by elements", "as many elements each"),
+    ("by chunks", "chunks of the scatter"),
+    (" abreast(", " abreast "),
+];
+
+/// Every schedule is legal, with reasons, for every target, and its text and its JSON are read again as it is.
 #[test]
 fn schedules_are_legal_and_read_again() {
     for name in names() {
@@ -178,6 +189,15 @@ fn schedules_are_legal_and_read_again() {
                     Ok(&found.schedule),
                     "{name}\n{own}"
                 );
+                if target.cpu().is_some() {
+                    for (word, reason) in REASONS.into_iter().filter(|(word, _)| own.contains(word)) {
+                        let given = found
+                            .choices
+                            .iter()
+                            .any(|choice| format!("{}: {}", choice.about, choice.chosen).contains(reason));
+                        assert!(given, "{name}, {}: no reason for `{word}`:\n{own}", target.name);
+                    }
+                }
                 if book.get(kernel, &target.name).is_none() {
                     text.push_str(&own);
                     book.insert(kernel, found.schedule);

@@ -194,6 +194,8 @@ fn one_change_is_refused_with_the_reason() {
         (&dot, "avx512", "when x1 < 4097", "when x1 < 4098", "it may have more than 4096 steps"),
         (&dot, "avx512", "shares of 4096", "elements", "divided by the elements of rows"),
         (&dot, "avx512", "prefetch a0, a1", "stream a0", "stored past the caches"),
+        (&dot, "avx512", "prefetch a0, a1", "prefetch a0, a1 ahead 100", "a multiple of 64 bytes ahead"),
+        (&dot, "avx512", "prefetch a0, a1", "prefetch a0, a1 ahead 2097152", "1048576 at most"),
         (&dot, "avx512", "loop x1_shares threads", "loop x1_shares", "shares and chunks are for threads"),
         (&dot, "sse", "by 64 ->", "by 128 ->", "steps of a piece run outside"),
         (&dot, "sse", "loop x1_64s {", "loop x1_64s unroll 2 {", "pieces do not run at once"),
@@ -235,6 +237,68 @@ fn one_change_is_refused_with_the_reason() {
             "{}: `{from}` to `{to}`: should be refused as `{reason}`:\n{said}",
             kernel.name.0
         );
+    }
+}
+
+/// What is done with a sum counts less than what is done with each of its elements, and few steps have narrow gangs.
+#[test]
+fn lanes_go_where_most_is_done() {
+    let products = |behind: &str| {
+        format!(
+            "fn f(x: [n, d]f32, w: [o, d]f32, b: [o]f32) -> [n, o]f32 {{
+             let y: [n, o]f32 = cluster(|| {{
+               vertical p: [n, o, d]f32 = generate([n, o, d], |i, j, k| x[i, k] * w[j, k])
+               vertical z: [n, o]f32 = fold(|a, b| a + b, 0.0, p)
+               vertical c: [n, o]f32 = replicate([n, _], b)
+               last y: [n, o]f32 = map(|z, b| {behind}, z, c)
+               return y }})
+             return y }}"
+        )
+    };
+    let few = |steps: u32| {
+        format!(
+            "fn f(y: [n]i32) -> [n, {steps}]f32 {{
+             let r: [n, {steps}]f32 = generate([n, {steps}], |i, j| if i64(y[i]) == j {{ 1.0 }} else {{ 0.0 }})
+             return r }}"
+        )
+    };
+    for (source, lanes) in [
+        (products("z + b"), "level 2 in gangs of 32"),
+        (products("max(z + b, 0.0)"), "level 2 in gangs of 32"),
+        (products("exp(z * b) - b"), "level 2 in gangs of 32"),
+        (few(10), "level 1 in gangs of 8"),
+        (few(40), "level 1 in gangs of 32"),
+    ] {
+        let plan = common::plan(&source);
+        let scheduled = schedule(&plan.kernels[0], &Target::named("avx512").unwrap(), Preferences::default());
+        let choice = scheduled.choices.iter().find(|choice| choice.about == "lanes").unwrap();
+        assert_eq!(choice.chosen, lanes, "{source}");
+    }
+}
+
+/// Steps at once and steps in a row, each of which would fit alone: one of both is taken.
+#[test]
+fn what_is_chosen_fits_together() {
+    let plan = common::plan(
+        "fn f(points: [n, d]f32, old: [k, d]f32) -> [n]i64 {
+         let own: [n]i64 = cluster(|| {
+           vertical p: [n, k, d]f32 = replicate([_, k, _], points)
+           vertical index: [n, k]i64 = generate([n, k], |i, j| j)
+           vertical c: [n, k, d]f32 = replicate([n, _, _], old)
+           vertical squares: [n, k, d]f32 = map(|x, y| { let z = x - y return z * z }, p, c)
+           vertical distances: [n, k]f32 = fold(|a, b| a + b, 0.0, squares)
+           last least: [n]f32, own: [n]i64 = fold1(|d, i, e, j| {
+             let f, l = if e < d || e == d && j < i { return e, j } else { return d, i }
+             return f, l }, distances, index)
+           return own })
+         return own }",
+    );
+    for name in Target::DISTINCT {
+        let target = Target::named(name).unwrap();
+        for kernel in &plan.kernels {
+            let found = schedule(kernel, &target, Preferences::default()).schedule;
+            assert_eq!(check(kernel, &found, &target).map_err(|faults| format!("{faults:?}")), Ok(()), "{name}");
+        }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, fmt::Write as _};
 
-use crate::common::by_hand::{self, ByHand};
+use crate::common::{
+    by_hand::{self, ByHand},
+    plan,
+};
 use fusebox_cranelift::{
     compile_kernel,
     emit::Part,
@@ -102,6 +105,20 @@ fn innermost_for(vector_bytes: usize, kernel: ByHand, part: Part, which: usize) 
         text.push('\n');
     }
     (text, counts)
+}
+
+/// Rows of so many elements go past the caches only if they are whole gangs and lines, or so long that their ends do not matter.
+#[test]
+fn rows_past_the_caches_are_whole_lines() {
+    for (steps, streams) in [(10, false), (32, true), (40, false), (48, true), (4_100, true)] {
+        let plan = plan(&format!(
+            "fn f(y: [n]f32) -> [n, {steps}]f32 {{
+             let r: [n, {steps}]f32 = generate([n, {steps}], |i, j| y[i] + f32(j)) return r }}"
+        ));
+        let compiled = compile_kernel(&plan.kernels[0], Some(16)).unwrap();
+        let text: String = compiled.parts.iter().map(|(_, function)| function.to_string()).collect();
+        assert_eq!(text.contains(" streaming"), streams, "{steps}\n{text}");
+    }
 }
 
 #[test]

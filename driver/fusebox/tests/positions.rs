@@ -64,6 +64,47 @@ fn seeds_are_before_all_elements() {
     }
 }
 
+/// A function that compares positions itself may have a seed behind all elements, which is before them where it decides nothing.
+#[test]
+fn ties_that_positions_decide() {
+    let vector = |elements: &[f32]| -> Value { Array::new(&[elements.len()], elements).expect("as many").into() };
+    let tied = |seeds: &str| leaked(choice("y < x || (y == x && j < i)", "fold(", "f32").replace("SEEDS", seeds));
+    for (seeds, lanes) in [
+        ("inf_f32, 9223372036854775807, ", true),
+        ("2.0, 9223372036854775807, ", true),
+        ("inf_f32, -1, ", true),
+        ("inf_f32, 1000, ", false),
+    ] {
+        let program = tied(seeds);
+        assert_eq!(kernels(program).contains("reduce(to 0, L 32"), lanes, "{program}");
+        let mut rows: Vec<_> = inputs()
+            .iter()
+            .map(|input| runs(program, vec![vector(&input.iter().map(|&x| x as f32).collect::<Vec<_>>())]))
+            .collect();
+        let inf = f32::INFINITY;
+        for special in [vec![], vec![f32::NAN], vec![inf], vec![inf; 5_000], vec![-0.0, 0.0, -0.0]] {
+            rows.push(runs(program, vec![vector(&special)]));
+        }
+        check(&rows);
+    }
+}
+
+#[test]
+fn rows_of_a_matrix() {
+    let program = "fn f(x: [n, m]i64) -> [n]i64, [n]i64 {
+        let at: [n, m]i64 = generate([n, m], |i, j| j)
+        let v: [n]i64, k: [n]i64 = fold(|x, i, y, j| {
+          return if y > x { y } else { x }, if y > x { j } else { i } }, -1, -1, x, at)
+        return v, k }";
+    let kernels = kernels(program);
+    assert!(kernels.contains("reduce(to 1, L 32"), "{kernels}");
+    let of = |extents: [usize; 2]| {
+        let numbers: Vec<i64> = (0..(extents[0] * extents[1]) as i64).map(|i| i * i * 7 % 5).collect();
+        runs(program, vec![Array::new(&extents, &numbers).expect("as many").into()])
+    };
+    check(&[[0, 4], [2, 0], [300, 1], [300, 7], [40, 100], [1, 9_000]].map(of));
+}
+
 #[test]
 fn floats_and_the_first_nan() {
     let vector = |elements: &[f32]| -> Value { Array::new(&[elements.len()], elements).expect("as many").into() };

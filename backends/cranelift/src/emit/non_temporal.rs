@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use fusebox_ir::{Action, Binary, IndexMap, KernelArrayId};
+use fusebox_ir::{Action, Binary, Constant, IndexMap, KernelArrayId};
 use fusebox_schedule::{Loop, OutOfCache, streams::Streams};
 
 use super::{Emitter, HiddenArgument, Result, Val, emitted_level::EmittedLevel, unrolled::Unrolled};
@@ -36,15 +36,19 @@ impl<'k> Emitter<'k> {
         let Streams { loads: mut reads, stores: mut writes } = Streams::of(self.kernel, nest.depth, lanes, |_| true);
         reads.retain(|array, _| wanted.prefetch.contains(array));
         writes.retain(|array, _| wanted.past_caches.contains(array));
+        let whole = match self.narrowest(&writes).filter(|_| nest.depth > 0) {
+            Some(element) => Some(self.is_whole_or_long(nest, i64::from(lanes) * element, element)),
+            None => None,
+        };
+        if whole.and_then(|whole| self.b.constant_of(whole)).and_then(Constant::as_bool) == Some(false) {
+            return self.in_cache(nest, (low, high), overlap, lanes, first, unrolled);
+        }
         let mut out_of_cache = self.out_of_cache();
         for &position in writes.values() {
             let aligned = self.starts_aligned(nest, position, low)?;
             out_of_cache = self.b.binary(Binary::And, out_of_cache, aligned);
         }
-        if nest.depth > 0
-            && let Some(element) = self.narrowest(&writes)
-        {
-            let whole = self.is_whole_or_long(nest, i64::from(lanes) * element, element);
+        if let Some(whole) = whole {
             out_of_cache = self.b.binary(Binary::And, out_of_cache, whole);
         }
         let (states, locals) = (self.states.clone(), self.locals.clone());
@@ -165,7 +169,7 @@ impl<'k> Emitter<'k> {
     }
 
     /// Whether the rows of a level are whole gangs and lines of the caches, or so long that their ends do not matter. A line of which a part goes past the
-    /// caches, and the rest through them, takes as long as ten others.
+    /// caches, and the rest through them, costs far more than the others save.
     fn is_whole_or_long(&mut self, nest: &EmittedLevel, gang: i64, element: i64) -> Value {
         let steps = self.b.sub(nest.to, nest.from);
         let width = self.b.int(element);
