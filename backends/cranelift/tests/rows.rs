@@ -210,60 +210,45 @@ fn rows_of_several_thresholds() {
     check_plan(&plan, source, &inputs(&[F32, F64], &shapes()));
 }
 
+/// Folds of rows that gather, and inputs for each list of the indices that are outside.
+fn gathering_outside(function: &str, lengths: &[usize], wrong: &[&[usize]]) -> (String, Vec<Vec<Array>>) {
+    let source = format!(
+        "fn f(a: [n]f32, c: [n]i64, o: [m]i64) -> [?]f32 {{
+        let k = m - 1
+        let s: [k]f32 = cluster(|| {{
+            vertical g: [n]f32 = map(|i| a[i], c)
+            last s: [k]f32 = fold_seg(|x, y| {function}, 0.5, g, offsets: o)
+            return s }})
+        return s }}"
+    );
+    let total: usize = lengths.iter().sum();
+    let values: Vec<f32> = (0..total).map(|i| i as f32).collect();
+    let inputs = |wrong: &&[usize]| {
+        let mut index: Vec<i64> = (0..total as i64).rev().collect();
+        wrong.iter().for_each(|&wrong| index[wrong] = (total + wrong) as i64);
+        vec![
+            Array::new(&[total], &values).unwrap(),
+            Array::new(&[total], &index).unwrap(),
+            Array::new(&[lengths.len() + 1], &offsets(lengths)).unwrap(),
+        ]
+    };
+    (source, wrong.iter().map(inputs).collect())
+}
+
 /// An index outside is found in a row of any length, and a row without steps reads nothing.
 #[test]
 fn rows_that_gather_outside() {
-    let source = "fn f(a: [n]f32, c: [n]i64, o: [m]i64) -> [?]f32 {
-        let k = m - 1
-        let s: [k]f32 = cluster(|| {
-            vertical g: [n]f32 = map(|i| a[i], c)
-            last s: [k]f32 = fold_seg(|x, y| x + y, 0.5, g, offsets: o)
-            return s })
-        return s }";
-    let lengths = [3, 0, 9, 70, 1, 0, 0, 12, 12, 5000, 2];
-    let total: usize = lengths.iter().sum();
-    let values: Vec<f32> = (0..total).map(|i| i as f32).collect();
-    let mut all = Vec::new();
-    for wrong in [None, Some(0), Some(5), Some(60), Some(83), Some(90), Some(4000), Some(total - 1)] {
-        let mut index: Vec<i64> = (0..total as i64).rev().collect();
-        if let Some(wrong) = wrong {
-            index[wrong] = total as i64 + 5;
-        }
-        all.push(vec![
-            Array::new(&[total], &values).unwrap(),
-            Array::new(&[total], &index).unwrap(),
-            Array::new(&[lengths.len() + 1], &offsets(&lengths)).unwrap(),
-        ]);
-    }
-    check(source, &all);
+    let wrong: [&[usize]; 8] = [&[], &[0], &[5], &[60], &[83], &[90], &[4000], &[5108]];
+    let (source, all) = gathering_outside("x + y", &[3, 0, 9, 70, 1, 0, 0, 12, 12, 5000, 2], &wrong);
+    check(&source, &all);
 }
 
 /// The first index outside is reported also where it is in a row that all threads share, and those behind it are not.
 #[test]
 fn the_first_index_outside_of_rows_that_threads_share() {
-    let source = "fn f(a: [n]f32, c: [n]i64, o: [m]i64) -> [?]f32 {
-        let k = m - 1
-        let s: [k]f32 = cluster(|| {
-            vertical g: [n]f32 = map(|i| a[i], c)
-            last s: [k]f32 = fold_seg(|x, y| max(x, y), 0.5, g, offsets: o)
-            return s })
-        return s }";
-    let lengths = [3, 20_000, 5, 5, 33_000, 5];
-    let total: usize = lengths.iter().sum();
-    let values: Vec<f32> = (0..total).map(|i| i as f32).collect();
-    let mut all = Vec::new();
-    for wrong in [[10, 20_005], [19_000, total - 1], [20_005, 30_000], [30_000, total - 1], [0, 10]] {
-        let mut index: Vec<i64> = (0..total as i64).rev().collect();
-        for wrong in wrong {
-            index[wrong] = (total + wrong) as i64;
-        }
-        all.push(vec![
-            Array::new(&[total], &values).unwrap(),
-            Array::new(&[total], &index).unwrap(),
-            Array::new(&[lengths.len() + 1], &offsets(&lengths)).unwrap(),
-        ]);
-    }
-    check(source, &all);
+    let wrong: [&[usize]; 5] = [&[10, 20_005], &[19_000, 53_017], &[20_005, 30_000], &[30_000, 53_017], &[0, 10]];
+    let (source, all) = gathering_outside("max(x, y)", &[3, 20_000, 5, 5, 33_000, 5], &wrong);
+    check(&source, &all);
 }
 
 /// Segments of which some have nearly all elements, each of which goes to one of a few targets: all threads share the long ones, where elements of one

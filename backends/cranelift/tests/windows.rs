@@ -103,11 +103,11 @@ fn kernel(source: &str) -> Kernel {
 fn they_are_refused_with_the_reason() {
     let own = kernel(&plain(F32));
     let usual = Preferences::default();
-    let window = "loop x_share unroll 5, pack x4 {";
+    let window = "loop x_share.3 unroll 5, pack x4 {";
     for (changes, reason) in [
         (&[(", pack x4", "")][..], "accepted"),
-        (&[(window, "loop x_share, pack x4 {")], "accepted"),
-        (&[(window, "loop x_share unroll 2, pack x4 {")], "accepted"),
+        (&[(window, "loop x_share.3, pack x4 {")], "accepted"),
+        (&[(window, "loop x_share.3 unroll 2, pack x4 {")], "accepted"),
         (&[("x < 256", "x < 1")], "accepted"),
         (&[(", pack x4", ", pack x3")], "not the same at each step of level 0"),
         (&[(", pack x4", ", pack x4 and x4")], "two panels"),

@@ -53,6 +53,15 @@ pub(super) struct Tally {
 impl Tally {
     /// Of gangs along a level of a kernel.
     pub(super) fn of(kernel: &Kernel, cpu: &Cpu, level: usize) -> Self {
+        Self::weighted(kernel, cpu, level, |depth| weight(kernel, depth))
+    }
+
+    /// The same where the levels inside have few steps: what is done once for all of them counts as much.
+    pub(super) fn of_few_inside(kernel: &Kernel, cpu: &Cpu, level: usize) -> Self {
+        Self::weighted(kernel, cpu, level, |_| PARTS)
+    }
+
+    fn weighted(kernel: &Kernel, cpu: &Cpu, level: usize, weight: impl Fn(u32) -> i64) -> Self {
         let lanes = Lanes::of(kernel, level);
         let mut conditions = HashSet::new();
         let (converts_halves, masked_from) = (cpu.converts_halves(), cpu.masked_loads_from());
@@ -86,7 +95,7 @@ impl Tally {
                 }
                 Action::Scatter { .. } => tally.loss += 4,
             }
-            let weight = weight(kernel, statement.depth);
+            let weight = weight(statement.depth);
             tally.gain = gain + (tally.gain - gain) * weight;
             tally.loss = loss + (tally.loss - loss) * weight;
         }

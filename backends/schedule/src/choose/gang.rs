@@ -53,10 +53,9 @@ pub(super) fn lanes_of(kernel: &Kernel, cpu: &Cpu, level: usize, tally: &Tally) 
     if narrow >= 4 && narrow as usize * bytes >= SHORTEST as usize { narrow } else { lanes }
 }
 
-/// Gangs along a level, if they gain.
-pub(super) fn gang_along(kernel: &Kernel, cpu: &Cpu, level: usize) -> Option<Gang> {
-    let tally = Tally::of(kernel, cpu, level);
-    let lanes = lanes_of(kernel, cpu, level, &tally);
+/// Gangs along a level, if they gain by a tally of it.
+pub(super) fn gang_along(kernel: &Kernel, cpu: &Cpu, level: usize, tally: &Tally) -> Option<Gang> {
+    let lanes = lanes_of(kernel, cpu, level, tally);
     let gains = lanes >= 2 && tally.score() > 0 && may_be_lanes(kernel, level, lanes).is_ok();
     gains.then_some(Gang { level, lanes, masked: false })
 }
@@ -68,7 +67,7 @@ pub(super) fn gang_where_long<'l>(
     least: u32,
 ) -> Option<(&'l Kernel, &'l LongLevels, Gang)> {
     let (kernel, beside) = long_levels.at_least(kernel, level, least)?;
-    Some((kernel, beside, gang_along(kernel, cpu, level)?))
+    Some((kernel, beside, gang_along(kernel, cpu, level, &Tally::of(kernel, cpu, level))?))
 }
 
 /// Why there are gangs along levels where these are long.

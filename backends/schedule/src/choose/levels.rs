@@ -23,6 +23,7 @@ use super::{
 use crate::{
     effects::effects,
     gangs::{gang_of_tiles, inside, is_counted_before, may_be_lanes, may_run_twice},
+    jam::combines,
     nest::Gang,
     rows::may_be_by_elements,
     schedule::{Axis, By, Effects, Loop, Nest, Node, SplitBy},
@@ -168,7 +169,10 @@ impl<'k> Builder<'k> {
             return Some((gang, None, gang.lanes));
         }
         let outer = (0..gang.level).rev().filter_map(|level| {
-            gang_along(self.kernel, cpu, level).map(|gang| (Tally::of(self.kernel, cpu, level), gang))
+            // What is combined has few elements then, and what is done with the result counts as much. Other rows have gangs of their own.
+            let few = combines(self.kernel, gang.level).then(|| Tally::of_few_inside(self.kernel, cpu, level));
+            let gains = |tally: Tally| Some((tally, gang_along(self.kernel, cpu, level, &tally)?));
+            few.into_iter().chain([Tally::of(self.kernel, cpu, level)]).find_map(gains)
         });
         let Some((tally, outer)) = outer.max_by_key(|(tally, gang)| (tally.score(), gang.level)) else {
             return narrow(self.kernel, gang).map(|narrow| (gang, Some(narrow), gang.lanes));
@@ -176,7 +180,7 @@ impl<'k> Builder<'k> {
         // The last gang is masked, or overlaps the one before it.
         let whole = rows(self.kernel, cpu, gang, self.preferences.rows).iter().any(|row| row.lanes > 1)
             || (self.preferences.overlap != Some(false) && may_run_twice(self.kernel, gang.level));
-        let own = Tally::of(self.kernel, cpu, gang.level);
+        let own = Tally::of_few_inside(self.kernel, cpu, gang.level);
         Some((gang, Some(outer), own.short_below(gang.lanes, whole, (&tally, outer.lanes))))
     }
 
