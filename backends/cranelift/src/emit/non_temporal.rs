@@ -36,10 +36,10 @@ impl<'k> Emitter<'k> {
         let Streams { loads: mut reads, stores: mut writes } = Streams::of(self.kernel, nest.depth, lanes, |_| true);
         reads.retain(|array, _| wanted.prefetch.contains(array));
         writes.retain(|array, _| wanted.past_caches.contains(array));
-        let whole = match self.narrowest(&writes).filter(|_| nest.depth > 0) {
-            Some(element) => Some(self.is_whole_or_long(nest, i64::from(lanes) * element, element)),
-            None => None,
-        };
+        let whole = self
+            .narrowest(&writes)
+            .filter(|_| nest.depth > 0)
+            .map(|element| self.is_whole_or_long(nest, i64::from(lanes) * element, element));
         if whole.and_then(|whole| self.b.constant_of(whole)).and_then(Constant::as_bool) == Some(false) {
             return self.in_cache(nest, (low, high), overlap, lanes, first, unrolled);
         }
