@@ -70,7 +70,9 @@ pub(crate) fn emitted(
         Action::Scalar(instruction) => reads_in_branches(instruction),
         _ => false,
     });
-    if forced.is_narrow(features) || narrow.gang(kernel).is_none() && !rows && !halves && !some_read {
+    // So may those that keep some of their lanes.
+    let appends = kernel.statements.iter().any(|statement| matches!(statement.action, Action::Append { .. }));
+    if forced.is_narrow(features) || narrow.gang(kernel).is_none() && !rows && !halves && !some_read && !appends {
         return Ok(None);
     }
     let scheduled = ScheduledKernel::best(kernel, Some(bytes))?.for_strips_as(narrow);

@@ -141,6 +141,11 @@ impl Cpu {
         }
     }
 
+    /// Whether one instruction brings the lanes of a mask together.
+    pub fn compresses(&self) -> bool {
+        self.vector_bytes >= 64
+    }
+
     /// Whether gangs of `f16` are converted by vectors. Code for vectors of 16 bytes does it lane by lane.
     pub fn converts_halves(&self) -> bool {
         self.vector_bytes > 16

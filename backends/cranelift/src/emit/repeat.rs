@@ -16,26 +16,42 @@ impl Emitter<'_> {
         results: &[Local],
     ) -> Result<Vec<Val>> {
         let starts = starts.iter().map(|&start| self.operand(start)).collect::<Result<Vec<_>>>()?;
-        if let Some(uniform) = self.uniform_states(condition, step, &starts) {
-            let same_turns =
+        let (uniform, same_turns) = self.uniform_states(condition, step, &starts);
+        if same_turns {
+            let together =
                 |this: &mut Self| match Counted::of(condition, step).filter(|counted| uniform[counted.state]) {
                     Some(counted) => this.repeat_counted(&counted, step, &starts, &uniform),
                     None => this.repeat_together(condition, step, &starts, &uniform),
                 };
             // Where no lane takes part, not even the first condition may be asked.
             let asks = self.mask.is_some_and(|mask| self.b.lanes(mask) > 1 && self.some_lane != Some(mask));
-            return if asks { self.where_some_lane(same_turns) } else { same_turns(self) };
+            return if asks { self.where_some_lane(together) } else { together(self) };
         }
+        self.repeat_apart((condition, step), &starts, &uniform, results)
+    }
+
+    /// A loop of which each lane makes its own turns; the states at these places are the same in all lanes that still make them.
+    fn repeat_apart(
+        &mut self,
+        (condition, step): (&Lambda, &Lambda),
+        starts: &[Val],
+        uniform: &[bool],
+        results: &[Local],
+    ) -> Result<Vec<Val>> {
         let lanes = self.lanes;
-        let mut carried: Vec<Value> = starts.into_iter().map(|start| self.gang(start)).collect();
+        let mut carried = self.as_states(starts, uniform);
+        // Lanes leave with what such a state is in their last turn.
+        let left = (0..uniform.len()).filter(|&at| uniform[at] && self.used.contains(&results[at].id));
+        let left: Vec<usize> = left.collect();
+        carried.extend(left.iter().map(|&at| self.gang(starts[at])));
         let everyone = self.b.constant(Constant::from(true));
         let active = self.mask.unwrap_or(everyone);
         carried.push(self.b.splat(active, lanes));
         let mut open = self.b.begin_while(&carried);
         let outer = self.mask;
-        let (state, active) = open.carried.split_at(open.carried.len() - 1);
-        let (state, active) = (state.to_vec(), active[0]);
-        let arguments: Vec<Val> = state.iter().map(|&value| Val::Gang(value)).collect();
+        let (state, kept) = open.carried.split_at(uniform.len());
+        let (state, kept, active) = (state.to_vec(), kept.to_vec(), kept[left.len()]);
+        let arguments: Vec<Val> = state.iter().map(|&value| self.val(value)).collect();
         self.mask = Some(active);
         let holds = self.lambda(condition, &arguments)?[0];
         let holds = self.gang(holds);
@@ -43,21 +59,24 @@ impl Emitter<'_> {
         let any = self.b.any(active);
         self.b.while_body(&mut open, any);
         self.mask = Some(active);
+        let known = self.some_lane.replace(active);
         let next = self.lambda(step, &arguments)?;
-        let mut next: Vec<Value> = next
-            .into_iter()
-            .zip(&state)
-            .zip(results)
-            .map(|((new, &old), result)| {
-                let new = self.gang(new);
-                if self.used.contains(&result.id) { self.b.select(active, new, old) } else { new }
-            })
-            .collect();
+        self.some_lane = known;
+        let states = self.as_states(&next, uniform);
+        let mut next: Vec<Value> = Vec::new();
+        for (at, (&new, &old)) in states.iter().zip(&state).enumerate() {
+            let kept = !uniform[at] && self.used.contains(&results[at].id);
+            next.push(if kept { self.b.select(active, new, old) } else { new });
+        }
+        next.extend(left.iter().zip(&kept).map(|(&at, &old)| self.b.select(active, states[at], old)));
         next.push(active);
         self.mask = outer;
-        let mut results = self.b.end_while(open, next);
-        results.pop();
-        Ok(results.into_iter().map(Val::Gang).collect())
+        let ended = self.b.end_while(open, next);
+        let mut results: Vec<Val> = ended[..uniform.len()].iter().map(|&value| self.val(value)).collect();
+        for (&at, &value) in left.iter().zip(&ended[uniform.len()..]) {
+            results[at] = Val::Gang(value);
+        }
+        Ok(results)
     }
 
     /// Whether the only point takes part, where that is asked.

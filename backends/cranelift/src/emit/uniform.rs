@@ -16,14 +16,14 @@ struct Uniform<'e> {
 }
 
 impl Emitter<'_> {
-    /// Which states of a loop are the same in all lanes, where all lanes make the same turns; none where they may not.
-    pub(super) fn uniform_states(&self, condition: &Lambda, step: &Lambda, starts: &[Val]) -> Option<Vec<bool>> {
+    /// Which states of a loop are the same in all lanes that make a turn, and whether all lanes make the same turns.
+    pub(super) fn uniform_states(&self, condition: &Lambda, step: &Lambda, starts: &[Val]) -> (Vec<bool>, bool) {
         if self.lanes == 1 {
-            return Some(vec![true; starts.len()]);
+            return (vec![true; starts.len()], true);
         }
         let starts = starts.iter().map(|start| matches!(start, Val::Uniform(_))).collect();
         let found = Walk::new(Uniform { emitted: &self.locals }).repeat(condition, step, starts);
-        found.condition.then_some(found.states)
+        (found.states, found.condition)
     }
 }
 

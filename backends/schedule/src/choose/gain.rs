@@ -83,7 +83,8 @@ impl Tally {
                     }
                 }
                 Action::Scan { combine, .. } => tally.function(combine),
-                Action::Append { .. } => tally.loss += 2,
+                // What is kept of a vector is brought together by one instruction, or lane by lane.
+                Action::Append { .. } => tally.loss += if cpu.compresses() { 0 } else { 2 },
                 // Into targets that lie side by side all elements of a gang are combined at once.
                 Action::Scatter { combine, map, arrays, .. }
                     if level > 0 && lanes.position(map) == AcrossLanes::Linear(Some(1)) =>

@@ -150,6 +150,11 @@ impl Builder {
             return self.constant(result);
         }
         let lanes = self.lanes(a).max(self.lanes(b));
+        if function == Binary::Mul
+            && let Some((a, by)) = self.as_shift(a, b).or_else(|| self.as_shift(b, a))
+        {
+            return self.binary(Binary::Shl, a, by);
+        }
         let a = self.splat(a, lanes);
         // A uniform amount stays uniform: shifting all lanes alike is one instruction.
         let b = if function.is_shift() { b } else { self.splat(b, lanes) };
@@ -163,6 +168,15 @@ impl Builder {
         let made = self.one(element, lanes, Op::Binary(function, a, b));
         self.conditions.made(function, (a, b), ty, made);
         made
+    }
+
+    /// A product of a gang and a power of two as a shift, where vectors have no product of such elements that takes as little: the gang, and by how
+    /// many bits.
+    fn as_shift(&mut self, a: Value, b: Value) -> Option<(Value, Value)> {
+        let Type { element, lanes } = self.ty(a);
+        let bits = self.constant_of(b)?.power_of_two()?;
+        let by = Constant::from_i64(element, bits.into());
+        (lanes > 1 && element.bytes() >= 4).then(|| (a, self.constant(by)))
     }
 
     /// The sum of two `i64`. Of uniform ones, numbers are added last: addresses take them for nothing, and what they are added to is the same for
