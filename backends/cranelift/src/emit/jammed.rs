@@ -1,7 +1,7 @@
 //! Unroll and jam: some steps of a level at once. The loops inside run once for all of them; at each point, statements stand once for each step,
 //! with values and accumulators of its own, and once for all of them where nothing depends on the step.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use fusebox_ir::{
     Access, Action, Binary, LocalId,
@@ -195,7 +195,7 @@ impl<'k> Emitter<'k> {
 
     /// Does something with a reduce, for each of the steps that run at once.
     pub(super) fn reduce_at_steps(&mut self, position: usize, one: impl FnMut(&mut Self) -> Result) -> Result {
-        self.at_steps(false, &[], position, one)
+        self.at_steps(false, &[], position..position + 1, one)
     }
 
     /// What a step has for itself is known.
@@ -213,12 +213,13 @@ impl<'k> Emitter<'k> {
         });
     }
 
-    /// Does something for each of the steps that run at once, with the locals of the step; what it makes of `made` is the step's own.
+    /// Does something for each of the steps that run at once, with the locals of the step and its reduces at these positions; what it makes of
+    /// `made` is the step's own.
     fn at_steps(
         &mut self,
         reverse: bool,
         made: &[LocalId],
-        position: usize,
+        positions: Range<usize>,
         mut one: impl FnMut(&mut Self) -> Result,
     ) -> Result {
         let Some(mut jam) = self.jam.take() else { return one(self) };
@@ -226,37 +227,52 @@ impl<'k> Emitter<'k> {
         for number in 0..count {
             let step = &mut jam.steps[if reverse { count - 1 - number } else { number }];
             self.enter(step);
-            self.reduces.extend(step.reduces.remove_entry(&position));
+            self.reduces.extend(positions.clone().filter_map(|position| step.reduces.remove_entry(&position)));
             one(self)?;
-            step.reduces.extend(self.reduces.remove_entry(&position));
+            step.reduces.extend(positions.clone().filter_map(|position| self.reduces.remove_entry(&position)));
             self.leave(step, made);
         }
         self.jam = Some(jam);
         Ok(())
     }
 
-    /// A statement, at each of the steps that run at once if there are several.
-    pub(super) fn statement_at_steps(&mut self, position: usize, pure_only: bool) -> Result {
-        let differs = self.jam.as_ref().is_some_and(|jam| self.differs(jam, position));
-        if !differs {
-            return self.statement(position, pure_only);
+    /// Statements, one behind the other; those that differ between steps that run at once, for one step after the other: so few values of each
+    /// step wait for the statement that needs them.
+    pub(super) fn statements(&mut self, positions: Range<usize>, pure_only: bool) -> Result {
+        let mut rest = positions;
+        while !rest.is_empty() {
+            let jam = self.jam.as_ref();
+            let differ = rest.clone().take_while(|&position| jam.is_some_and(|jam| self.differs(jam, position)));
+            let own = rest.start..rest.start + differ.count();
+            if own.is_empty() {
+                self.statement(rest.start, pure_only)?;
+                rest.start += 1;
+                continue;
+            }
+            let mut made = Vec::new();
+            for position in own.clone() {
+                let statement = &self.kernel.statements[position];
+                // Results of a reduce are made behind the level.
+                if !matches!(statement.action, Action::Reduce { .. }) {
+                    made.extend(statement.results().iter().map(|local| local.id));
+                }
+            }
+            self.at_steps(false, &made, own.clone(), |this| {
+                own.clone().try_for_each(|position| this.statement(position, pure_only))
+            })?;
+            rest.start = own.end;
         }
-        let made: Vec<LocalId> = match &self.kernel.statements[position].action {
-            // Its results are made behind the level.
-            Action::Reduce { .. } => Vec::new(),
-            _ => self.kernel.statements[position].results().iter().map(|local| local.id).collect(),
-        };
-        self.at_steps(false, &made, position, |this| this.statement(position, pure_only))
+        Ok(())
     }
 
     /// Opens a reduce, for each of the steps that run at once.
     pub(super) fn reduce_begin_at_steps(&mut self, position: usize) -> Result {
-        self.at_steps(false, &[], position, |this| this.reduce_begin(position))
+        self.at_steps(false, &[], position..position + 1, |this| this.reduce_begin(position))
     }
 
     /// Closes a reduce, for each of the steps that run at once.
     pub(super) fn reduce_end_at_steps(&mut self, position: usize) -> Result {
         let made: Vec<LocalId> = self.kernel.statements[position].results().iter().map(|local| local.id).collect();
-        self.at_steps(true, &made, position, |this| this.reduce_end(position))
+        self.at_steps(true, &made, position..position + 1, |this| this.reduce_end(position))
     }
 }

@@ -281,9 +281,7 @@ impl<'k> Emitter<'k> {
     /// The statements of `range` that have depth `depth` or more, with the loop around the deeper ones.
     fn depth(&mut self, depth: usize, range: Range<usize>) -> Result {
         let (before, inner, behind) = self.parts(depth, range);
-        for position in before {
-            self.statement_at_steps(position, depth == 0 && self.part.is_inside())?;
-        }
+        self.statements(before, depth == 0 && self.part.is_inside())?;
         if !inner.is_empty() {
             let (first, last) = (inner.start, inner.end);
             if depth == 0 && self.part == Part::Finish {
@@ -300,10 +298,7 @@ impl<'k> Emitter<'k> {
         if depth == 0 && self.part.is_inside() {
             return Ok(());
         }
-        for position in behind {
-            self.statement_at_steps(position, false)?;
-        }
-        Ok(())
+        self.statements(behind, false)
     }
 
     /// Statements of depth `depth` or more: those before the deeper ones, the deeper ones, and those behind.

@@ -18,11 +18,11 @@ impl Emitter<'_> {
         let starts = starts.iter().map(|&start| self.operand(start)).collect::<Result<Vec<_>>>()?;
         let (uniform, same_turns) = self.uniform_states(condition, step, &starts);
         if same_turns {
-            let together =
-                |this: &mut Self| match Counted::of(condition, step).filter(|counted| uniform[counted.state]) {
-                    Some(counted) => this.repeat_counted(&counted, step, &starts, &uniform),
-                    None => this.repeat_together(condition, step, &starts, &uniform),
-                };
+            let together = |this: &mut Self| match Counted::of(condition, step).filter(|counted| uniform[counted.state])
+            {
+                Some(counted) => this.repeat_counted(&counted, step, &starts, &uniform),
+                None => this.repeat_together(condition, step, &starts, &uniform),
+            };
             // Where no lane takes part, not even the first condition may be asked.
             let asks = self.mask.is_some_and(|mask| self.b.lanes(mask) > 1 && self.some_lane != Some(mask));
             return if asks { self.where_some_lane(together) } else { together(self) };
