@@ -276,6 +276,22 @@ fn lanes_go_where_most_is_done() {
     }
 }
 
+/// What is kept of a gang is brought together by one instruction of the longest vectors, and lane by lane by others.
+#[test]
+fn filters_that_do_little_else_go_in_gangs_where_that_gains() {
+    let plan = common::plan(
+        "fn f(x: [n]bool) -> [?]bool {
+         let c: i64, kept: [c]bool = filter(|x| x, x)
+         return kept }",
+    );
+    for (target, gangs) in [("avx512", true), ("avx2", false), ("sse", false)] {
+        let kernel = plan.kernels.last().unwrap();
+        let scheduled = schedule(kernel, &Target::named(target).unwrap(), Preferences::default());
+        let choice = scheduled.choices.iter().find(|choice| choice.about == "lanes").unwrap();
+        assert_eq!(choice.chosen.starts_with("level 0 in gangs"), gangs, "{target}: {}", choice.chosen);
+    }
+}
+
 /// Steps at once and steps in a row, each of which would fit alone: one of both is taken.
 #[test]
 fn what_is_chosen_fits_together() {

@@ -174,7 +174,7 @@ impl Builder {
     /// many bits.
     fn as_shift(&mut self, a: Value, b: Value) -> Option<(Value, Value)> {
         let Type { element, lanes } = self.ty(a);
-        let bits = self.constant_of(b)?.power_of_two()?;
+        let bits = self.constant_of(b)?.power_of_two().filter(|&bits| bits > 0)?;
         let by = Constant::from_i64(element, bits.into());
         (lanes > 1 && element.bytes() >= 4).then(|| (a, self.constant(by)))
     }
