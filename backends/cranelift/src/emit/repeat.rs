@@ -27,6 +27,8 @@ impl Emitter<'_> {
             let asks = self.mask.is_some_and(|mask| self.b.lanes(mask) > 1 && self.some_lane != Some(mask));
             return if asks { self.where_some_lane(together) } else { together(self) };
         }
+        let used = |at: usize| self.used.contains(&results[at].id);
+        let uniform = self.uniform_where_lanes_leave(condition, step, uniform, used);
         self.repeat_apart((condition, step), &starts, &uniform, results)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    ArrayId, Constant, ElementType, Instruction, Lambda, LocalId,
+    ArrayId, Constant, ElementType, Instruction, Lambda, LocalId, ScalarOp, ScalarPart,
     analysis::{Domain, Walk},
 };
 
@@ -22,9 +22,37 @@ impl Emitter<'_> {
             return (vec![true; starts.len()], true);
         }
         let starts = starts.iter().map(|start| matches!(start, Val::Uniform(_))).collect();
+        self.walked(condition, step, starts)
+    }
+
+    /// Which states of a loop are one value for all lanes that make a turn, where lanes leave it one by one. Where it reads nothing, those that are
+    /// `used` behind it are not: each lane has to be given its own, and what is the same saves no load.
+    pub(super) fn uniform_where_lanes_leave(
+        &self,
+        condition: &Lambda,
+        step: &Lambda,
+        uniform: Vec<bool>,
+        used: impl Fn(usize) -> bool,
+    ) -> Vec<bool> {
+        if reads(condition) || reads(step) {
+            return uniform;
+        }
+        let starts = uniform.iter().enumerate().map(|(at, &uniform)| uniform && !used(at)).collect();
+        self.walked(condition, step, starts).0
+    }
+
+    fn walked(&self, condition: &Lambda, step: &Lambda, starts: Vec<bool>) -> (Vec<bool>, bool) {
         let found = Walk::new(Uniform { emitted: &self.locals }).repeat(condition, step, starts);
         (found.states, found.condition)
     }
+}
+
+/// Whether something reads an array.
+fn reads(body: &Lambda) -> bool {
+    body.instructions.iter().any(|Instruction { op, .. }| {
+        let inside = |part: &ScalarPart<'_>| if let ScalarPart::Body(body) = part { reads(body) } else { false };
+        matches!(op, ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. }) || op.parts().iter().any(inside)
+    })
 }
 
 impl Domain for Uniform<'_> {
