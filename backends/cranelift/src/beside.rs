@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use fusebox_backend::BackendError;
-use fusebox_ir::{Kernel, Plan, analysis::kernels::one_row, association::BLOCK};
+use fusebox_ir::{
+    Kernel, Plan,
+    analysis::{has_room, kernels::one_row},
+    association::BLOCK,
+};
 use fusebox_schedule::{Book, Guard, Schedule, Target, Version, guarded, rows::may_be_by_elements};
 use fusebox_wide::Features;
 
-use crate::kernel::{Forced, accepted, broken};
+use crate::kernel::{Forced, ScheduledKernel, accepted, broken};
 
 /// Elements of a row that all threads share, at least.
 pub(crate) const LONG_ROW: i64 = 4 * BLOCK;
@@ -62,6 +66,21 @@ impl Beside {
         beside.forced.extend(beside.rows.iter().map(|_| Forced::default()));
         beside.forced.extend(of_versions);
         Ok(beside)
+    }
+
+    /// Kernels that append to what may be too short have scalar code, which looks at the room for each element, whatever schedule was wanted.
+    ///
+    /// # Errors
+    /// As of [`ScheduledKernel::best`].
+    pub(crate) fn scalar_where_room_may_lack(&mut self, plan: &Plan) -> Result<(), BackendError> {
+        let scalar = |kernel: &Kernel| (!has_room(kernel)).then(|| ScheduledKernel::best(kernel, None)).transpose();
+        let scheduled = self.behind(plan).map(scalar).collect::<Result<Vec<_>, _>>()?;
+        for (forced, scheduled) in self.forced.iter_mut().zip(scheduled) {
+            if let Some(scheduled) = scheduled {
+                *forced = Forced::by(scheduled.into_schedule());
+            }
+        }
+        Ok(())
     }
 
     /// The kernels of the plan, behind them the rows, and then the versions.

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use fusebox_backend::{BackendError, Compiled, Program};
-use fusebox_ir::{
-    Kernel, Plan, ProvedPlan,
-    analysis::{has_room, with_checks},
-};
+use fusebox_ir::{Kernel, Plan, ProvedPlan, analysis::with_checks};
 use fusebox_schedule::Target;
 use fusebox_wide::Features;
 
@@ -59,9 +56,9 @@ impl CompiledPlan {
         for kernel in &mut plan.kernels {
             *kernel = with_checks(kernel);
         }
-        let beside = Beside::of(&plan, shared.threads.count(), (&config.schedules, features))?;
-        let bytes = |kernel: &Kernel| (config.vectors && has_room(kernel)).then_some(VECTOR_BYTES);
-        let narrow = scheduled(&plan, &beside, bytes)?;
+        let mut beside = Beside::of(&plan, shared.threads.count(), (&config.schedules, features))?;
+        beside.scalar_where_room_may_lack(&plan)?;
+        let narrow = scheduled(&plan, &beside, |_| config.vectors.then_some(VECTOR_BYTES))?;
         Ok(Self { plan: Arc::new(plan), beside, narrow, features, shared, guarded: true })
     }
 

@@ -121,6 +121,11 @@ impl ScheduledKernel {
         Ok(Self { schedule, target, in_strips: false })
     }
 
+    /// Its schedule.
+    pub(crate) fn into_schedule(self) -> Schedule {
+        self.schedule
+    }
+
     /// For strips of rows, if another is.
     pub(crate) fn for_strips_as(self, other: &Self) -> Self {
         Self { in_strips: other.in_strips, ..self }

@@ -268,7 +268,13 @@ fn accesses_outside_of_arrays_fail_the_run_and_touch_nothing() {
         }
     }
     f.write("broken.json", plan.to_string());
-    f.fusebox("run broken.json -i a=a.npy").fails(1, &["index [7] is outside of", "whose extents are [7]"]);
+    let outside = ["index [7] is outside of", "whose extents are [7]"];
+    f.fusebox("run broken.json -i a=a.npy").fails(1, &outside);
+    // Whatever schedule is wanted: gangs do not look at the room for each element.
+    for target in ["avx512", "avx2", "sse"] {
+        f.write("own.txt", f.fusebox(&format!("dump keep.fbx --stage schedule --target {target}")).ok());
+        f.fusebox("run broken.json -i a=a.npy --schedule own.txt").fails(1, &outside);
+    }
 }
 
 #[test]
