@@ -13,11 +13,22 @@ fn main() {
         let info = code.op_code();
         let kinds: Vec<String> = (0..5).map(|at| taken(info.try_op_kind(at).unwrap_or(Kind::None))).collect();
         let evex = info.encoding() == EncodingKind::EVEX;
-        _ = writeln!(text, "    Row {{ evex: {evex}, operands: [{}] }}, // {code:?}", kinds.join(", "));
+        let broadcast = broadcast(info.instruction_string());
+        let kinds = kinds.join(", ");
+        _ = writeln!(text, "    Row {{ evex: {evex}, broadcast: {broadcast}, operands: [{kinds}] }}, // {code:?}");
     }
     text.push_str("]\n");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("operands.rs");
     fs::write(&out, text).unwrap_or_else(|error| panic!("{}: {error}", out.display()));
+}
+
+/// Bytes of the element that an instruction may read from memory for all lanes; 0 where there is no such form.
+fn broadcast(manual: &str) -> u8 {
+    match (manual.contains("/m32bcst"), manual.contains("/m64bcst")) {
+        (true, _) => 4,
+        (_, true) => 8,
+        _ => 0,
+    }
 }
 
 /// The kind as `src/operands.rs` calls it.

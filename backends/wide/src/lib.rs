@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod allocate;
+mod broadcasts;
 mod encode;
 mod features;
 mod machine;

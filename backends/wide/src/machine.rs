@@ -195,6 +195,23 @@ impl Inst {
         OperandAddress { base, index, scale: address.scale, offset: address.offset, broadcast: address.broadcast }
     }
 
+    /// The address with the registers that its operands are.
+    pub(crate) fn address(&self, address: OperandAddress) -> Address {
+        let reg = |operand: usize| self.operands[operand].vreg();
+        let base = match address.base {
+            OperandBase::Operand(operand) => Base::Reg(reg(operand)),
+            OperandBase::Pool => Base::Pool,
+            OperandBase::Frame => Base::Frame,
+        };
+        let (scale, offset, broadcast) = (address.scale, address.offset, address.broadcast);
+        Address { base, index: address.index.map(reg), scale, offset, broadcast }
+    }
+
+    /// Memory as one more operand.
+    pub(crate) fn memory(&mut self, address: Address) -> Slot {
+        Slot::Memory(self.operand_address(&address))
+    }
+
     fn read(&mut self, reg: VReg) -> usize {
         match self.defined(reg) {
             Some(own) => own,
@@ -228,7 +245,7 @@ impl Inst {
                         Slot::Operand(known.unwrap_or_else(|| self.operand(Operand::any_use(*reg))))
                     }
                 },
-                Arg::Mem(address) => Slot::Memory(self.operand_address(address)),
+                Arg::Mem(address) => self.memory(*address),
                 Arg::Imm(value) => Slot::Imm(*value),
             });
         }

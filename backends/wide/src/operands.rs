@@ -26,6 +26,7 @@ pub(crate) enum Kind {
 
 struct Row {
     evex: bool,
+    broadcast: u8,
     operands: [Kind; 5],
 }
 
@@ -44,6 +45,11 @@ pub(crate) fn operands(code: Code) -> [Kind; 5] {
 /// Whether an instruction is of AVX-512.
 pub(crate) fn is_evex(code: Code) -> bool {
     ROWS.get(code as usize).is_some_and(|row| row.evex)
+}
+
+/// Bytes of the element that an instruction can read from memory for all lanes, if it can.
+pub(crate) fn broadcast_bytes(code: Code) -> Option<u8> {
+    ROWS.get(code as usize).map(|row| row.broadcast).filter(|&bytes| bytes > 0)
 }
 
 #[cfg(test)]
@@ -75,5 +81,13 @@ mod tests {
             assert_eq!(operands(code), taken, "{code:?}");
         }
         assert!(is_evex(Code::EVEX_Vmovntps_m512_zmm) && !is_evex(Code::VEX_Kandq_kr_kr_kr));
+        for (code, bytes) in [
+            (Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er, Some(4)),
+            (Code::EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64, Some(8)),
+            (Code::EVEX_Vpaddw_zmm_k1z_zmm_zmmm512, None),
+            (Code::VEX_Vmulps_ymm_ymm_ymmm256, None),
+        ] {
+            assert_eq!(broadcast_bytes(code), bytes, "{code:?}");
+        }
     }
 }

@@ -172,6 +172,55 @@ fn what_a_load_leaves_out_is_something_else_already() {
     }
 }
 
+/// What an element in all lanes is used for, as a function of it, a gang and the lanes.
+type OfElement = fn(&mut Builder, Value, Value) -> Value;
+
+/// A loop over gangs of so many `f32`, whose body stores what is made of a gang and of an element of another array in all lanes.
+fn of_element(lanes: u32, memory: Memory, make: OfElement) -> Function {
+    let mut b = Builder::new();
+    let (from, to) = (b.parameter(0), b.parameter(1));
+    let (x, y, out) = (b.argument(0), b.argument(1), b.argument(2));
+    let steps = b.begin_loop(from, to, i64::from(lanes), &[]);
+    let element = b.load(ElementType::F32, 1, x, steps.index, memory);
+    let everywhere = b.splat(element, lanes);
+    let gang = b.load(ElementType::F32, lanes, y, steps.index, Memory::Input);
+    let result = make(&mut b, everywhere, gang);
+    b.store(out, steps.index, result, None);
+    b.end_loop(steps, Vec::new());
+    b.finish("of an element".to_owned())
+}
+
+/// An element that all lanes read is an operand of the few instructions that read it: no broadcast, which waits for the units that compute.
+#[test]
+fn elements_are_read_by_what_needs_them() {
+    let product: OfElement = |b, element, gang| b.binary(Binary::Mul, element, gang);
+    let swapped: OfElement = |b, element, gang| b.binary(Binary::Mul, gang, element);
+    let sum: OfElement = |b, element, gang| {
+        let root = b.unary(Unary::Sqrt, gang);
+        b.fma(element, gang, root)
+    };
+    // The first operand of a difference is a register.
+    let difference: OfElement = |b, element, gang| b.binary(Binary::Sub, element, gang);
+    let square: OfElement = |b, element, gang| {
+        let square = b.binary(Binary::Mul, element, element);
+        b.binary(Binary::Add, square, gang)
+    };
+    for (what, lanes, memory, make, (broadcasts, read)) in [
+        ("a product", 32, Memory::Input, product, (0, 2)),
+        ("a product the other way", 32, Memory::Guarded, swapped, (0, 2)),
+        ("a product and a sum", 32, Memory::Input, sum, (0, 2)),
+        ("memory that is written", 32, Memory::Shared, product, (1, 0)),
+        ("many registers", 128, Memory::Input, product, (1, 0)),
+        ("a difference", 32, Memory::Input, difference, (1, 0)),
+        ("a square", 16, Memory::Input, square, (1, 0)),
+    ] {
+        let all = decoded(&code(&of_element(lanes, memory, make)), Features::FULL).unwrap();
+        let spread = all.iter().filter(|one| one.mnemonic() == Mnemonic::Vbroadcastss).count();
+        let inside = all.iter().filter(|one| one.is_broadcast()).count();
+        assert_eq!((spread, inside), (broadcasts, read), "{what}");
+    }
+}
+
 /// The square root of a uniform number comes before the loop.
 #[test]
 fn what_a_loop_does_not_change_is_computed_before_it() {

@@ -35,7 +35,7 @@ use iced_x86::Code as C;
 use regalloc2::{Operand, PReg, RegClass, VReg};
 
 use crate::{
-    Features, Refusal,
+    Features, Refusal, broadcasts,
     machine::{Arg, Cond, INT, Inst as Made, MASK, Machine, WIDE},
 };
 
@@ -122,7 +122,10 @@ pub(crate) fn select(function: &Function, features: Features) -> Outcome<(Machin
     let none = select.number(0);
     select.leave(none);
     select.m.sweep();
-    if !features.avx512 {
+    if features.avx512 {
+        broadcasts::into_readers(&mut select.m);
+        select.m.sweep();
+    } else {
         short::shorten(&mut select.m)?;
     }
     Ok((select.m, select.widths))
