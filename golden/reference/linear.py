@@ -16,6 +16,14 @@ def matmul(rng):
     return dict(a=a, b=b), dict(c=f32(a.astype(float) @ b.astype(float)))
 
 
+@program(1e-5, 1e-6)
+def dense_softmax(rng):
+    x, w, bias = uniform(rng, -1, 1, 45, 29), uniform(rng, -1, 1, 29, 150), uniform(rng, -1, 1, 150)
+    scores = x.astype(float) @ w.astype(float) + bias
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return dict(x=x, w=w, bias=bias), dict(shares=f32(weights / weights.sum(axis=1, keepdims=True)))
+
+
 @program(1e-5, 2e-5)
 def smvm(rng):
     rows, n = 301, 257

@@ -55,6 +55,39 @@ fn every_tile_has_the_bits_of_the_interpreter() {
     }
 }
 
+/// Products of matrices of which the rows are combined, too, in one kernel: with two accumulators for each row, and what is stored of both.
+const REDUCED: &str = "fn f(a: [n, k]f32, b: [k, m]f32) -> [n, m]f32, [n]f32, [n]f32 {
+    let c: [n, m]f32, s: [n]f32, t: [n]f32 = cluster(|| {
+      vertical p: [n, m, k]f32 = generate([n, m, k], |i, j, l| a[i, l] * b[l, j])
+      diagonal c: [n, m]f32 = fold(|x, y| x + y, 0.0, p)
+      horizontal s: [n]f32 = fold(|x, y| x + y, 0.0, c)
+      last t: [n]f32 = fold(|x, y| max(x, y), 0.0, c)
+      return c, s, t })
+    return c, s, t }";
+
+/// The sums are those that they would be alone, and run as a tile; accumulators of rows wait on the stack meanwhile.
+#[test]
+fn products_whose_rows_are_combined() {
+    let inputs: Vec<Vec<Array>> =
+        inputs(ElementType::F32).into_iter().map(|mut each| each.drain(..2).collect()).collect();
+    check(REDUCED, &inputs);
+    let more = [[9, 200, 5], [17, 4100, 2]].map(|[n, m, k]| {
+        let mut random = Random((n + m) as u64);
+        vec![random.array(ElementType::F32, &[n, k]), random.array(ElementType::F32, &[k, m])]
+    });
+    check(REDUCED, &more);
+    let some: Vec<_> = inputs.into_iter().skip(4).chain(more).collect();
+    let seen = every_schedule(REDUCED, &some, &[" unroll 2 {", " unroll 6 {"]);
+    assert!(seen.iter().all(|&count| count > 1), "{seen:?}");
+    let kernel = kernel(REDUCED);
+    for (target, tile) in [("avx512", " unroll 8 {"), ("avx2", " unroll 5 {"), ("sse", " unroll 5 {")] {
+        let text = schedule(&kernel, &Target::named(target).unwrap(), Preferences::default()).schedule.to_text(&kernel);
+        assert!(text.contains(tile), "{target}: no tile in\n{text}");
+    }
+    let text = kernel.to_string();
+    assert!(text.contains("reduce(to 2, L 1, +"), "{text}");
+}
+
 /// Sums, and what else is combined, of rows that have something in common.
 const ROWS: [&str; 2] = [
     "fn f(a: [n, m]f32, x: [m]f32) -> [n]f32 {

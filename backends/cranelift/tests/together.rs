@@ -139,10 +139,10 @@ fn points_of_several_steps_of_the_level_around() {
     }
     for (changes, reason) in [
         (&[(" unroll 2 {", " unroll 8 {")][..], "vector registers"),
-        (&[(several, "unroll 4 points 8, first whole")], "take 128 vector registers"),
-        (&[(whole, "unroll 4 points 8, first whole")], "take 38 vector registers"),
-        (&[(part, "unroll 4 points 8, remainder")], "take 38 vector registers"),
-        (&[("x2 < 65", "x2 < 66"), (whole, "unroll 4 points 8, first whole")], "take 128 vector registers"),
+        (&[(several, "unroll 4 points 8, first whole")], "take 64 vector registers"),
+        (&[(whole, "unroll 4 points 16, first whole")], "take 35 vector registers"),
+        (&[(part, "unroll 4 points 16, remainder")], "take 35 vector registers"),
+        (&[("x2 < 65", "x2 < 66"), (whole, "unroll 4 points 8, first whole")], "take 64 vector registers"),
         (&[(part, "unroll 4 points 4, first whole, remainder")], "fewer steps than the 64 of an iteration"),
         (&[("unroll 2 {", "unroll 2, first whole {")], "is that of a row"),
     ] {

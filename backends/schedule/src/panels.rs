@@ -10,8 +10,9 @@ use fusebox_ir::{
 /// Bytes of all panels that are there at once: half of the smallest innermost cache.
 pub const PANEL_BYTES: u64 = 16 << 10;
 
-/// The same where the gang is a window: half of the smallest second cache, as each element is loaded for several steps of the level around at once.
-pub const WINDOW_PANEL_BYTES: u64 = 512 << 10;
+/// The same where the gang is a window. Each element is loaded for several steps of the level around at once, so that it may come from the cache that
+/// all cores share: a panel longer than the second cache is still worth three times what loads from where elements lie are (8,192 products on one thread).
+pub const WINDOW_PANEL_BYTES: u64 = 4 << 20;
 
 /// What a panel holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,3 +21,18 @@ pub(crate) fn registers_of_accumulators(
     });
     registers.fold(0, u32::saturating_add)
 }
+
+/// The same of the reduces that combine innermost: while their loop runs, accumulators of loops around it may wait on the stack.
+pub(crate) fn registers_innermost(
+    kernel: &Kernel,
+    cpu: &Cpu,
+    (level, lanes): (usize, u32),
+    of: impl Fn(usize) -> bool,
+) -> u32 {
+    let at = |depth: u32| {
+        let own = |position: usize| kernel.statements[position].depth == depth && of(position);
+        registers_of_accumulators(kernel, cpu, (level, lanes), own)
+    };
+    let mut depths = (level as u32 + 1..=kernel.levels.len() as u32).rev();
+    depths.find_map(|depth| Some(at(depth)).filter(|&registers| registers > 0)).unwrap_or(0)
+}

@@ -66,10 +66,10 @@ fn inspect(nest: &KernelBuilder<'_>, to: u32, depth_of: u32) -> Loop {
                 })
             })
     };
-    let in_parallel = |holds: &dyn Fn(usize) -> bool| {
-        (0..to as usize).any(|level| nest.levels[level].order == LevelOrder::Parallel && holds(level))
-    };
-    let (vector_along_parallel, even_in_parallel) = (in_parallel(&along), in_parallel(&even));
+    let order = |level: usize| nest.levels[level].order;
+    // Gangs along a level may fold what they make, but not run from its last step.
+    let vector_along_parallel = (0..to as usize).any(|level| order(level) != LevelOrder::Down && along(level));
+    let even_in_parallel = (0..to as usize).any(|level| order(level) == LevelOrder::Parallel && even(level));
     let ragged =
         nest.levels[to as usize..depth_of as usize].iter().any(|level| depth(level.from).max(depth(level.to)) > 0);
     Loop { vector_along_parallel, even_in_parallel, gathers, reads_in_bodies, ragged }

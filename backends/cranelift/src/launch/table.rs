@@ -147,7 +147,11 @@ impl<'m> Table<'m> {
     #[allow(unsafe_code)]
     pub(super) fn call(&self, code: &Code, (from, to): (i64, i64)) -> Result<u64, RunError> {
         SCRATCH.with_borrow_mut(|(scratch, slot)| {
-            scratch.resize(scratch.len().max(code.scratch / 8 + 16), 0);
+            let words = code.scratch / 8 + 16;
+            if scratch.len() < words {
+                // Zeros that nobody wrote take no memory: of room for long panels, what shorter ones need is there alone.
+                *scratch = vec![0; words];
+            }
             slot.resize(SLOT_WORDS, 0);
             let ahead = scratch.as_ptr().align_offset(64);
             let aligned = &mut scratch[ahead..];

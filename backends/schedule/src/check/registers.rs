@@ -2,7 +2,7 @@
 
 use super::bits::Check;
 use crate::{
-    registers::registers_of_accumulators,
+    registers::registers_innermost,
     schedule::{By, Loop},
     target::Cpu,
 };
@@ -26,7 +26,7 @@ impl Check<'_> {
             _ => gangs.saturating_mul(points),
         };
         let Some(outermost) = unrolled.map(|each| self.level_of(each.axis)).min() else { return };
-        let one = registers_of_accumulators(self.kernel, cpu, (outermost, lanes.unwrap_or(1)), |position| {
+        let one = registers_innermost(self.kernel, cpu, (outermost, lanes.unwrap_or(1)), |position| {
             self.leaf.statements.contains(&position)
         });
         let needed = one.saturating_mul(copies);

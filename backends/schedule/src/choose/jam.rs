@@ -11,7 +11,7 @@ use crate::{
     gangs::{has_border, inside},
     jam::{MOST_JAMMED, combines, loads_together, may_jam, shared_loads},
     nest::Gang,
-    registers::registers_of_accumulators,
+    registers::registers_innermost,
     schedule::{Axis, By, Loop, Nest, Node, Remainder, Split, SplitBy},
     target::Cpu,
 };
@@ -85,7 +85,9 @@ impl Builder<'_> {
         if self.rows_together {
             return self.together?.at_once(level).map(Jam::of);
         }
-        if !self.is_plain(body, self.preferences.jam.is_some() || window) {
+        // What a row combines stands in blocks: they are no obstacle where accumulators of a level inside stay in registers.
+        let tile = own + 1 < self.kernel.levels.len();
+        if !self.is_plain(body, self.preferences.jam.is_some() || window || tile) {
             return None;
         }
         let combines = combines(self.kernel, level);
@@ -105,7 +107,7 @@ impl Builder<'_> {
             [Node::Loop(Loop { by: By::Lanes(lanes), unroll, .. })] if window => (*lanes, *unroll),
             _ => (lanes, 1),
         };
-        let accumulators = registers_of_accumulators(self.kernel, cpu, (level, lanes), |_| true) * gangs;
+        let accumulators = registers_innermost(self.kernel, cpu, (level, lanes), |_| true) * gangs;
         if accumulators == 0 || shared_loads(self.kernel, level) == 0 {
             return None;
         }

@@ -7,6 +7,9 @@ use crate::{
     vector::{Append, Op, Value},
 };
 
+/// Where a gang has so many bytes to put, it is asked first whether there are any: of a seldom match, all of them are skipped.
+const ASKED_BYTES: usize = 256;
+
 impl Emitter<'_> {
     fn append_statement(&self) -> Option<usize> {
         self.kernel.statements.iter().position(|statement| matches!(statement.action, Action::Append { .. }))
@@ -70,15 +73,37 @@ impl Emitter<'_> {
             self.states[at] = self.b.binary(Binary::Add, count, step);
             return Ok(());
         }
-        let values: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
         // There is room for all lanes of a gang that has all of its points.
         let whole = self.mask.is_none() && self.nest.whole().any(|own| own == position);
+        let bytes: usize = arrays.iter().map(|array| kernel.arrays[array.index()].element.bytes()).sum();
+        let asked = mask.filter(|_| bytes * self.lanes as usize >= ASKED_BYTES);
         let some = self.b.constant(Constant::from(true));
         let mask = self.b.splat(mask.unwrap_or(some), self.lanes);
         let spare = self.scratch_at(self.spare);
+        if asked.is_some() {
+            let any = self.b.any(mask);
+            self.b.open();
+            let next = self.append_gang((bases, spare), (count, mask, whole), values);
+            let then = (self.b.close(), vec![next]);
+            self.b.open();
+            let otherwise = (self.b.close(), vec![count]);
+            self.states[at] = self.b.end_if(any, then, otherwise)[0];
+        } else {
+            self.states[at] = self.append_gang((bases, spare), (count, mask, whole), values);
+        }
+        Ok(())
+    }
+
+    /// Puts those lanes of a gang of which the mask holds; gives the new count.
+    fn append_gang(
+        &mut self,
+        (bases, spare): (Vec<Value>, Value),
+        (count, mask, whole): (Value, Value, bool),
+        values: Vec<Val>,
+    ) -> Value {
+        let values: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
         let next = self.b.fresh(fusebox_ir::ElementType::I64, 1);
         self.b.push(&[next], Op::Append(Box::new(Append { bases, count, values, mask: Some(mask), spare, whole })));
-        self.states[at] = next;
-        Ok(())
+        next
     }
 }
