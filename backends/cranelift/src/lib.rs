@@ -19,6 +19,7 @@ pub mod lower;
 mod machine;
 mod making;
 mod rounding;
+mod short_code;
 mod sort;
 mod threads;
 mod wide;
@@ -29,6 +30,7 @@ pub use fusebox_vector as vector;
 pub use fusebox_wide::Features;
 pub use kernel::{CompiledKernel, compile_kernel, compile_scheduled};
 pub use load::LoadedPlan;
+pub use short_code::{ShortCode, short_code};
 pub use wide::WideKernel;
 
 use std::sync::{Arc, Mutex, atomic::AtomicUsize};

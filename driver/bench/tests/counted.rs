@@ -12,8 +12,11 @@ use std::fmt::Write as _;
 
 use fusebox::{Options, pipeline_of, run_passes};
 use fusebox_bench::programs;
+#[cfg(target_arch = "x86_64")]
+use fusebox_cranelift::short_code;
 use fusebox_cranelift::{Config, Cranelift, Features, emit::Part};
 use fusebox_ir::ProvedPlan;
+use iced_x86::Instruction;
 
 /// The plan of each program, by its name.
 fn plans() -> Vec<(&'static str, ProvedPlan)> {
@@ -31,6 +34,18 @@ fn plans() -> Vec<(&'static str, ProvedPlan)> {
     programs::all().iter().map(named).collect()
 }
 
+/// The loops of a part of a kernel, of those that a launch may spend its time in.
+fn rows(table: &mut String, of: &str, part: Part, all: &[Instruction]) {
+    if matches!(part, Part::Steps | Part::Carry | Part::Finish) {
+        return;
+    }
+    for found in loops::innermost(all) {
+        let loops::Counts { instructions, loads, constants, stores, stack, moves, exits } = found;
+        let counts = format!("{instructions} {loads} {constants} {stores} {stack} {moves} {exits}");
+        writeln!(table, "{of}, {part:?}: {counts}").expect("text");
+    }
+}
+
 /// A line for each innermost loop of each kernel's code for these features.
 fn table(plans: &[(&'static str, ProvedPlan)], features: Features) -> String {
     let backend = Cranelift::new(Config { threads: 1, ..Config::default() }).expect("a thread");
@@ -39,17 +54,28 @@ fn table(plans: &[(&'static str, ProvedPlan)], features: Features) -> String {
         let compiled = backend.compile_proved_plan(plan).unwrap_or_else(|error| panic!("{program}: {error}"));
         let codes = compiled.wide_code(features).unwrap_or_else(|error| panic!("{program}: {error}"));
         for (kernel, wide) in plan.kernels.iter().zip(codes) {
-            let Some(wide) = wide else { continue };
-            for ((part, _), code) in wide.compiled.parts.iter().zip(&wide.codes) {
-                let Some(code) = code.as_ref().filter(|_| !matches!(part, Part::Steps | Part::Carry | Part::Finish))
-                else {
-                    continue;
-                };
-                for found in loops::innermost(code) {
-                    let loops::Counts { instructions, loads, constants, stores, stack, moves, exits } = found;
-                    let counts = format!("{instructions} {loads} {constants} {stores} {stack} {moves} {exits}");
-                    writeln!(table, "{program}, {}, {part:?}: {counts}", kernel.name.0).expect("text");
-                }
+            let of = format!("{program}, {}", kernel.name.0);
+            for ((part, _), code) in wide.iter().flat_map(|wide| wide.compiled.parts.iter().zip(&wide.codes)) {
+                code.iter().for_each(|code| rows(&mut table, &of, *part, &loops::of_long_vectors(code)));
+            }
+        }
+    }
+    table
+}
+
+/// The same of kernels that have no code for long vectors, as a processor with AVX-512 runs them.
+#[cfg(target_arch = "x86_64")]
+fn table_of_the_rest(plans: &[(&'static str, ProvedPlan)]) -> String {
+    let backend = Cranelift::new(Config { threads: 1, ..Config::default() }).expect("a thread");
+    let mut table = String::from("program, kernel, part: instructions loads constants stores stack moves exits\n");
+    for (program, plan) in plans {
+        let compiled = backend.compile_proved_plan(plan).unwrap_or_else(|error| panic!("{program}: {error}"));
+        let wide = compiled.wide_code(Features::FULL).unwrap_or_else(|error| panic!("{program}: {error}"));
+        let short = compiled.kernels().unwrap_or_else(|error| panic!("{program}: {error}"));
+        for ((kernel, wide), short) in plan.kernels.iter().zip(wide).zip(short) {
+            for (part, function) in short.parts.iter().filter(|_| wide.is_none()) {
+                let code = short_code(function).unwrap_or_else(|error| panic!("{program}: {error}"));
+                rows(&mut table, &format!("{program}, {}", kernel.name.0), *part, &loops::of_short_vectors(&code));
             }
         }
     }
@@ -62,4 +88,6 @@ fn innermost_loops() {
     for (name, features) in [("avx2", Features::AVX2), ("avx512", Features::FULL)] {
         insta::assert_snapshot!(format!("innermost_loops_{name}"), table(&plans, features));
     }
+    #[cfg(target_arch = "x86_64")]
+    insta::assert_snapshot!("innermost_loops_without_long_vectors", table_of_the_rest(&plans));
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fusebox_cranelift::ShortCode;
 use fusebox_wide::Code;
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register,
@@ -25,10 +26,28 @@ pub struct Counts {
     pub exits: usize,
 }
 
+/// The instructions of code for long vectors.
+pub fn of_long_vectors(code: &Code) -> Vec<Instruction> {
+    Decoder::with_ip(64, &code.bytes[..code.instructions], 0, DecoderOptions::NONE).into_iter().collect()
+}
+
+/// The instructions of code for vectors of 16 bytes.
+pub fn of_short_vectors(code: &ShortCode) -> Vec<Instruction> {
+    let decoder = Decoder::with_ip(64, &code.bytes, 0, DecoderOptions::NONE);
+    let mut all = Vec::new();
+    for one in decoder {
+        all.push(one);
+        if one.ip() >= code.last_block as u64
+            && !matches!(one.flow_control(), FlowControl::Next | FlowControl::IndirectCall)
+        {
+            break;
+        }
+    }
+    all
+}
+
 /// The loops that no other is inside of, in order: all between a branch back and what it goes to.
-pub fn innermost(code: &Code) -> Vec<Counts> {
-    let decoder = Decoder::with_ip(64, &code.bytes[..code.instructions], 0, DecoderOptions::NONE);
-    let all: Vec<Instruction> = decoder.into_iter().collect();
+pub fn innermost(all: &[Instruction]) -> Vec<Counts> {
     let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
     for one in all.iter().filter(|one| is_branch(one) && one.near_branch64() <= one.ip()) {
         let end = ends.entry(one.near_branch64()).or_default();
