@@ -50,7 +50,7 @@ const LONG: [&str; 8] =
     ["lanes", "expand", "scans", "segmented_scans", "segmented_sums", "heat", "breadth_first", "quicksort"];
 
 /// Numbers of a plan that the passes make which the test command changes.
-const MOST: usize = 60;
+const MOST: usize = 120;
 
 /// The inverse of 15 modulo 2^64: multiples of it are small at the last of 16 lanes, and nowhere between.
 const BACK_AT_15: i64 = -1_229_782_938_247_303_441;

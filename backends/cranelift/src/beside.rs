@@ -68,11 +68,22 @@ impl Beside {
         Ok(beside)
     }
 
-    /// Kernels that append to what may be too short have scalar code, which looks at the room for each element, whatever schedule was wanted.
+    /// Kernels that append to what may be too short have scalar code, which looks at the room for each element.
     ///
     /// # Errors
-    /// As of [`ScheduledKernel::best`].
-    pub(crate) fn scalar_where_room_may_lack(&mut self, plan: &Plan) -> Result<(), BackendError> {
+    /// [`BackendError::Compile`] of such a kernel for which there is a schedule; as of [`ScheduledKernel::best`].
+    pub(crate) fn scalar_where_room_may_lack(
+        &mut self,
+        plan: &Plan,
+        features: Option<Features>,
+    ) -> Result<(), BackendError> {
+        let own = plan.kernels.iter().zip(&mut self.forced);
+        for (kernel, forced) in own.filter(|(kernel, _)| !has_room(kernel)) {
+            if forced.in_use(features).is_some() {
+                let why = "the schedule is refused: the kernel appends to an array that may be too short, so it runs step by step and looks at the room for each element";
+                return Err(broken(kernel, why.to_owned()));
+            }
+        }
         let scalar = |kernel: &Kernel| (!has_room(kernel)).then(|| ScheduledKernel::best(kernel, None)).transpose();
         let scheduled = self.behind(plan).map(scalar).collect::<Result<Vec<_>, _>>()?;
         for (forced, scheduled) in self.forced.iter_mut().zip(scheduled) {

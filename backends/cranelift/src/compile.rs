@@ -57,7 +57,7 @@ impl CompiledPlan {
             *kernel = with_checks(kernel);
         }
         let mut beside = Beside::of(&plan, shared.threads.count(), (&config.schedules, features))?;
-        beside.scalar_where_room_may_lack(&plan)?;
+        beside.scalar_where_room_may_lack(&plan, features)?;
         let narrow = scheduled(&plan, &beside, |_| config.vectors.then_some(VECTOR_BYTES))?;
         Ok(Self { plan: Arc::new(plan), beside, narrow, features, shared, guarded: true })
     }
