@@ -6,7 +6,10 @@ use fusebox_ir::{
     Action, DimBoundary, IndexMap, Kernel, KernelArrayId, LevelOrder, LocalId, analysis::work_of_statement,
 };
 
-use crate::{gangs::inside, schedule::Node};
+use crate::{
+    gangs::{inside, is_counted_before},
+    schedule::Node,
+};
 
 /// Statements of more work for a step are not limited by memory.
 const MOST_WORK: u64 = 48;
@@ -63,6 +66,14 @@ impl Streams {
             }
         }
         stores.retain(|array, _| !not.contains(array));
+        // What all steps of the levels around load is in the caches, if something else goes by.
+        let goes_by = |position: usize| match &kernel.statements[position].action {
+            Action::Load { map, .. } => is_of_its_row(kernel, level, map),
+            _ => false,
+        };
+        if loads.values().any(|&position| goes_by(position)) {
+            loads.retain(|_, position| goes_by(*position));
+        }
         if work > MOST_WORK { Self::default() } else { Self { loads, stores } }
     }
 
@@ -83,6 +94,15 @@ fn is_along(kernel: &Kernel, level: usize, map: &IndexMap) -> bool {
         && last.boundary == DimBoundary::None
         && last.terms.iter().all(|&(_, id)| id == own || outer(id))
         && others.iter().all(|dim| known(&dim.terms))
+}
+
+/// Whether other steps of the levels around load something else.
+fn is_of_its_row(kernel: &Kernel, level: usize, map: &IndexMap) -> bool {
+    let mut terms = map.dims.iter().flat_map(|dim| &dim.terms);
+    // Rows of segments begin elsewhere each.
+    level == 0
+        || !is_counted_before(kernel, level)
+        || terms.any(|&(_, id)| kernel.levels[..level].iter().any(|outer| outer.index.id == id))
 }
 
 impl Node {
