@@ -392,28 +392,17 @@ fn what_makes_no_difference_is_accepted() {
     }
 }
 
-/// The vector of a product with a matrix is in the caches when the second row comes; where nothing else goes by, what is loaded again may be long.
+/// The vector of a product with a matrix is in the caches when the second row comes.
 #[test]
-fn what_all_rows_load_is_prefetched_where_nothing_else_goes_by() {
-    let prefetched = |source: &str| {
-        let kernel = common::plan(source).kernels.pop().unwrap();
-        let target = Target::named("avx512").unwrap();
-        let text = schedule(&kernel, &target, Preferences::default()).schedule.to_text(&kernel);
-        let (_, behind) = text.split_once("prefetch ").unwrap_or_else(|| panic!("nothing is prefetched in\n{text}"));
-        behind.split(" {").next().unwrap().to_owned()
-    };
+fn what_all_rows_load_is_not_prefetched() {
     let product = "fn f(a: [n, m]f32, v: [m]f32) -> [n]f32 {
         let r: [n]f32 = cluster(|| {
           vertical p: [n, m]f32 = generate([n, m], |i, j| a[i, j] * v[j])
           last r: [n]f32 = fold(|x, y| x + y, 0.0, p) return r })
         return r }";
-    assert_eq!(prefetched(product), "a");
-    let counts = "fn f(k: [n]i64, v: [m]i64) -> [n]i64 {
-        let r: [n]i64 = cluster(|| {
-          vertical p: [n, m]i64 = generate([n, m], |i, j| if v[j] < k[i] { 1 } else { 0 })
-          last r: [n]i64 = fold(|x, y| x + y, 0, p) return r })
-        return r }";
-    assert_eq!(prefetched(counts), "v");
+    let kernel = common::plan(product).kernels.pop().unwrap();
+    let text = schedule(&kernel, &Target::named("avx512").unwrap(), Preferences::default()).schedule.to_text(&kernel);
+    assert!(text.contains("out of cache prefetch a {"), "{text}");
 }
 
 /// Long code has gangs of two registers only where few of its values are live at one time.
