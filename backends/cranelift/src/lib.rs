@@ -60,7 +60,8 @@ pub struct Config {
     pub features: Option<Features>,
     /// Most bytes of memory that are kept for later arrays.
     pub pool_bytes: usize,
-    /// From how many nanoseconds of (estimated) work on a kernel is shared among threads.
+    /// From how many nanoseconds of (estimated) work on a kernel is shared among threads; from half as many one whose rows go by with its outermost steps,
+    /// and that reads nothing else.
     pub share_from_ns: u64,
     /// From how many nanoseconds of (estimated) work on that it saves, kernels that need nothing of each other run at once, if none of them is
     /// shared among threads.

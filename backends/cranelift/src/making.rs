@@ -15,7 +15,7 @@ use crate::{
     estimate,
     kernel::CompiledKernel,
     launch::measured::Measured,
-    loaded_kernel::{LoadedKernel, Partitioned},
+    loaded_kernel::{LoadedKernel, Partitioned, of_own_steps},
 };
 
 /// Kernels, some of them machine code.
@@ -103,6 +103,7 @@ impl Made {
                 nest.map(|nest| nest.gangs_from(kernel.levels.len())).min().unwrap_or(0)
             }),
             gang: functions.gang.filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
+            of_own_steps: of_own_steps(kernel),
             hidden: functions.hidden,
             partitioned,
             copied,

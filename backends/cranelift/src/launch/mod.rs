@@ -227,7 +227,7 @@ impl<'a> KernelLaunch<'a> {
     /// In how many pieces threads share the work; none where it is not worth sharing.
     fn pieces(&self) -> Option<i64> {
         let work = self.work();
-        if self.shared.threads.count() == 1 || work < self.shared.share_from_ns {
+        if self.shared.threads.count() == 1 || work < self.loaded.shared_from_ns(self.shared.share_from_ns) {
             return None;
         }
         let threads = self.shared.threads.count() as u64;
