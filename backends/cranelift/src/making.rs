@@ -14,8 +14,8 @@ use crate::{
     code_memory::{CodeMemory, CodeMemoryBuilder, DefinedFunction},
     estimate,
     kernel::CompiledKernel,
-    launch::measured::Measured,
-    loaded_kernel::{LoadedKernel, Partitioned, of_own_steps},
+    launch::{measured::Measured, own_steps::of_own_steps},
+    loaded_kernel::{LoadedKernel, Partitioned},
 };
 
 /// Kernels, some of them machine code.

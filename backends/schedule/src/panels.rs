@@ -11,7 +11,7 @@ use fusebox_ir::{
 pub const PANEL_BYTES: u64 = 16 << 10;
 
 /// The same where the gang is a window. Each element is loaded for several steps of the level around at once, so that it may come from the cache that
-/// all cores share: a panel longer than the second cache is still worth three times what loads from where elements lie are (8,192 products on one thread).
+/// all cores share: without a copy, each gang is on a page of its own (`docs/performance.md`, "long panels").
 pub const WINDOW_PANEL_BYTES: u64 = 4 << 20;
 
 /// What a panel holds.

@@ -1,7 +1,7 @@
 //! Elements that all lanes read, as operands in memory.
 //!
-//! A broadcast from memory is an instruction that takes a turn of the units which compute: on Zen 4, one in four products of a matrix product waited
-//! for it. The same element as an operand of the product takes a load alone.
+//! A broadcast from memory is an instruction that takes a turn of the units that compute on Zen 4: a product of matrices waited for it a third of its
+//! time. The same element as an operand of the product takes a load alone.
 
 use iced_x86::Code::{
     self, EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er, EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er,
@@ -12,10 +12,10 @@ use iced_x86::Code::{
     EVEX_Vpminsd_zmm_k1z_zmm_zmmm512b32, EVEX_Vpminud_zmm_k1z_zmm_zmmm512b32, EVEX_Vpmulld_zmm_k1z_zmm_zmmm512b32,
     EVEX_Vpmullq_zmm_k1z_zmm_zmmm512b64, EVEX_Vpord_zmm_k1z_zmm_zmmm512b32, EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32,
 };
-use regalloc2::{Operand, OperandConstraint, OperandKind, VReg};
+use regalloc2::{Operand, OperandConstraint, VReg};
 
 use crate::{
-    machine::{Address, Base, Block, Flow, Inst, Machine, Slot},
+    machine::{Address, Base, Block, Inst, Machine, Slot},
     operands::{Kind, broadcast_bytes, operands},
 };
 
@@ -31,20 +31,10 @@ struct Element {
 }
 
 /// Puts elements into the instructions that read them, where all of those stand behind the broadcast in its block: what was broadcast is not
-/// used any more then. Of memory that nobody writes; and nothing is read where it was not read before.
+/// used any more then. Broadcasts from arrays are of arrays that nobody writes (`select/across`), so they may be read later; and nothing is read where
+/// it was not read before.
 pub(crate) fn into_readers(machine: &mut Machine) {
-    let mut uses = vec![0usize; machine.vregs];
-    for block in &machine.blocks {
-        for inst in &block.insts {
-            inst.operands
-                .iter()
-                .filter(|own| own.kind() == OperandKind::Use)
-                .for_each(|own| uses[own.vreg().vreg()] += 1);
-            if let Flow::Jump(arguments) = &inst.flow {
-                arguments.iter().for_each(|argument| uses[argument.vreg()] += 1);
-            }
-        }
-    }
+    let uses = machine.uses();
     for block in &mut machine.blocks {
         for position in 0..block.insts.len() {
             let Some(element) = broadcast(&block.insts[position]) else { continue };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use iced_x86::Code;
-use regalloc2::{Operand, PReg, PRegSet, RegClass, VReg};
+use regalloc2::{Operand, OperandKind, PReg, PRegSet, RegClass, VReg};
 
 /// Registers of 64 bits.
 pub(crate) const INT: RegClass = RegClass::Int;
@@ -182,7 +182,7 @@ impl Inst {
 
     /// The operand that is this virtual register, if it is written here.
     fn defined(&self, reg: VReg) -> Option<usize> {
-        self.operands.iter().position(|own| own.vreg() == reg && own.kind() == regalloc2::OperandKind::Def)
+        self.operands.iter().position(|own| own.vreg() == reg && own.kind() == OperandKind::Def)
     }
 
     fn operand_address(&mut self, address: &Address) -> OperandAddress {
@@ -210,6 +210,13 @@ impl Inst {
     /// Memory as one more operand.
     pub(crate) fn memory(&mut self, address: Address) -> Slot {
         Slot::Memory(self.operand_address(&address))
+    }
+
+    /// The numbers of the virtual registers that it reads, those that it hands to parameters of a block among them.
+    fn reads(&self) -> impl Iterator<Item = usize> + '_ {
+        let handed: &[VReg] = if let Flow::Jump(args) = &self.flow { args } else { &[] };
+        let operands = self.operands.iter().filter(|operand| operand.kind() == OperandKind::Use);
+        operands.map(|operand| operand.vreg().vreg()).chain(handed.iter().map(|arg| arg.vreg()))
     }
 
     fn read(&mut self, reg: VReg) -> usize {
@@ -366,41 +373,30 @@ impl Machine {
         Address { base: Base::Frame, index: None, scale: 1, offset: 0, broadcast: false }
     }
 
+    /// How often each virtual register is read.
+    pub(crate) fn uses(&self) -> Vec<usize> {
+        let mut uses = vec![0usize; self.vregs];
+        for read in self.blocks.iter().flat_map(|block| &block.insts).flat_map(Inst::reads) {
+            uses[read] += 1;
+        }
+        uses
+    }
+
     /// Takes out what is not used, again and again.
     pub(crate) fn sweep(&mut self) {
-        let mut uses = vec![0usize; self.vregs];
-        let reads = |inst: &Inst| -> Vec<usize> {
-            let mut reads: Vec<usize> = inst
-                .operands
-                .iter()
-                .filter(|operand| operand.kind() == regalloc2::OperandKind::Use)
-                .map(|operand| operand.vreg().vreg())
-                .collect();
-            if let Flow::Jump(args) = &inst.flow {
-                reads.extend(args.iter().map(|arg| arg.vreg()));
-            }
-            reads
-        };
-        for block in &self.blocks {
-            for inst in &block.insts {
-                for read in reads(inst) {
-                    uses[read] += 1;
-                }
-            }
-        }
+        let mut uses = self.uses();
         loop {
             let mut gone = false;
             for block in self.blocks.iter_mut().rev() {
                 for inst in block.insts.iter_mut().rev() {
                     if inst.pure
                         && !inst.operands.is_empty()
-                        && inst.operands.iter().all(|operand| {
-                            operand.kind() == regalloc2::OperandKind::Use || uses[operand.vreg().vreg()] == 0
-                        })
+                        && inst
+                            .operands
+                            .iter()
+                            .all(|operand| operand.kind() == OperandKind::Use || uses[operand.vreg().vreg()] == 0)
                     {
-                        for read in reads(inst) {
-                            uses[read] -= 1;
-                        }
+                        inst.reads().for_each(|read| uses[read] -= 1);
                         *inst = Inst::new();
                         gone = true;
                     }

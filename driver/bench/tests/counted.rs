@@ -2,7 +2,7 @@
 //!
 //! Each line is a loop that no other is inside of, in the machine code of a part of a kernel: how many instructions a turn has, how many of them
 //! read arrays, read constants, write arrays, use the stack, move a register to another, and leave the loop (checks, and ends that come
-//! before the turn's). Registers are allocated then, and no machine plays a part: code for AVX-512 is counted anywhere. Parts that a launch
+//! before the turn's). Registers are allocated then, and no machine plays a part: code for AVX-512 is counted anywhere, and kernels that have no code for long vectors where Cranelift makes code for x86-64. Parts that a launch
 //! runs once, for few elements, are left out.
 
 #[path = "counted/loops.rs"]
@@ -35,7 +35,7 @@ fn plans() -> Vec<(&'static str, ProvedPlan)> {
 }
 
 /// The loops of a part of a kernel, of those that a launch may spend its time in.
-fn rows(table: &mut String, of: &str, part: Part, all: &[Instruction]) {
+fn lines(table: &mut String, of: &str, part: Part, all: &[Instruction]) {
     if matches!(part, Part::Steps | Part::Carry | Part::Finish) {
         return;
     }
@@ -56,14 +56,14 @@ fn table(plans: &[(&'static str, ProvedPlan)], features: Features) -> String {
         for (kernel, wide) in plan.kernels.iter().zip(codes) {
             let of = format!("{program}, {}", kernel.name.0);
             for ((part, _), code) in wide.iter().flat_map(|wide| wide.compiled.parts.iter().zip(&wide.codes)) {
-                code.iter().for_each(|code| rows(&mut table, &of, *part, &loops::of_long_vectors(code)));
+                code.iter().for_each(|code| lines(&mut table, &of, *part, &loops::of_long_vectors(code)));
             }
         }
     }
     table
 }
 
-/// The same of kernels that have no code for long vectors, as a processor with AVX-512 runs them.
+/// The same of kernels that have no code for long vectors even with AVX-512: their code through Cranelift, for a processor with SSE4.2.
 #[cfg(target_arch = "x86_64")]
 fn table_of_the_rest(plans: &[(&'static str, ProvedPlan)]) -> String {
     let backend = Cranelift::new(Config { threads: 1, ..Config::default() }).expect("a thread");
@@ -75,7 +75,7 @@ fn table_of_the_rest(plans: &[(&'static str, ProvedPlan)]) -> String {
         for ((kernel, wide), short) in plan.kernels.iter().zip(wide).zip(short) {
             for (part, function) in short.parts.iter().filter(|_| wide.is_none()) {
                 let code = short_code(function).unwrap_or_else(|error| panic!("{program}: {error}"));
-                rows(&mut table, &format!("{program}, {}", kernel.name.0), *part, &loops::of_short_vectors(&code));
+                lines(&mut table, &format!("{program}, {}", kernel.name.0), *part, &loops::of_short_vectors(&code));
             }
         }
     }

@@ -21,8 +21,8 @@ const COSTLY: u64 = 16;
 
 /// What decides, of the loop inside depth `to`.
 struct Loop {
-    /// Some parallel level makes every load contiguous or constant along it.
-    vector_along_parallel: bool,
+    /// Some level, of which the last step need not be the first to run, makes every load contiguous or constant along it.
+    vector_along: bool,
     /// The levels inside of some parallel level are as long at each of its steps.
     even_in_parallel: bool,
     /// An index is computed in the loop.
@@ -68,11 +68,11 @@ fn inspect(nest: &KernelBuilder<'_>, to: u32, depth_of: u32) -> Loop {
     };
     let order = |level: usize| nest.levels[level].order;
     // Gangs along a level may fold what they make, but not run from its last step.
-    let vector_along_parallel = (0..to as usize).any(|level| order(level) != LevelOrder::Down && along(level));
+    let vector_along = (0..to as usize).any(|level| order(level) != LevelOrder::Down && along(level));
     let even_in_parallel = (0..to as usize).any(|level| order(level) == LevelOrder::Parallel && even(level));
     let ragged =
         nest.levels[to as usize..depth_of as usize].iter().any(|level| depth(level.from).max(depth(level.to)) > 0);
-    Loop { vector_along_parallel, even_in_parallel, gathers, reads_in_bodies, ragged }
+    Loop { vector_along, even_in_parallel, gathers, reads_in_bodies, ragged }
 }
 
 fn reads(op: &ScalarOp) -> bool {
@@ -140,8 +140,8 @@ fn of_reduce(
     (combine, values): (&Lambda, &[ScalarOperand]),
     associates: &Associates,
 ) -> Association {
-    let Loop { vector_along_parallel, gathers, reads_in_bodies, ragged, .. } = inspect(nest, to, depth);
-    if vector_along_parallel {
+    let Loop { vector_along, gathers, reads_in_bodies, ragged, .. } = inspect(nest, to, depth);
+    if vector_along {
         return Association::InOrder;
     }
     // However elements are grouped, the bits are the same: gangs may go along levels of any length, and there are no more accumulators than gangs of
@@ -166,9 +166,9 @@ fn of_scan(
     associates: &Associates,
 ) -> Association {
     let to = depth.saturating_sub(1);
-    let Loop { vector_along_parallel, even_in_parallel, .. } = inspect(nest, to, depth);
+    let Loop { vector_along, even_in_parallel, .. } = inspect(nest, to, depth);
     // In tiles a gang of n combines log n + 1 times, for each row by itself; in order once for each element, in as many rows at once.
-    if vector_along_parallel || even_in_parallel && work(combine) >= COSTLY {
+    if vector_along || even_in_parallel && work(combine) >= COSTLY {
         return Association::InOrder;
     }
     let own = associates.types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);

@@ -6,6 +6,7 @@
 mod append;
 pub(crate) mod at_once;
 pub(crate) mod measured;
+pub(crate) mod own_steps;
 mod partitioned;
 mod ranges;
 mod rows;

@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Check<'_> {
-    /// Accumulators that stay in registers, of unrolled gangs and of steps at once, take no more registers than there are.
+    /// Accumulators that stay in registers while the innermost of their loops runs, of unrolled gangs and of steps at once, take no more registers than there are.
     pub(super) fn registers(&mut self, cpu: &Cpu) {
         let lanes = self.leaf.loops.iter().find_map(|each| match each.by {
             By::Lanes(lanes) => Some(lanes),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(target_arch = "x86_64")]
 use fusebox_cranelift::ShortCode;
 use fusebox_wide::Code;
 use iced_x86::{
@@ -32,6 +33,7 @@ pub fn of_long_vectors(code: &Code) -> Vec<Instruction> {
 }
 
 /// The instructions of code for vectors of 16 bytes.
+#[cfg(target_arch = "x86_64")]
 pub fn of_short_vectors(code: &ShortCode) -> Vec<Instruction> {
     let decoder = Decoder::with_ip(64, &code.bytes, 0, DecoderOptions::NONE);
     let mut all = Vec::new();
