@@ -60,8 +60,8 @@ pub struct Config {
     pub features: Option<Features>,
     /// Most bytes of memory that are kept for later arrays.
     pub pool_bytes: usize,
-    /// From how many nanoseconds of (estimated) work on a kernel is shared among threads; from half as many one whose rows go by with its outermost steps,
-    /// and that reads nothing else.
+    /// From how many nanoseconds of (estimated) work on a kernel is shared among threads at first. Launches of a sixteenth to eight times as much are
+    /// tried both ways when there are many, and done the way that takes less time.
     pub share_from_ns: u64,
     /// From how many nanoseconds of (estimated) work on that it saves, kernels that need nothing of each other run at once, if none of them is
     /// shared among threads.

@@ -9,7 +9,7 @@ use fusebox_schedule::Guard;
 use crate::{
     code_memory::Code,
     emit::{HiddenArgument, Part},
-    launch::measured::Measured,
+    launch::{measured::Measured, trials::Trials},
 };
 
 /// One kernel as machine code.
@@ -21,12 +21,12 @@ pub(crate) struct LoadedKernel {
     pub(crate) work: Vec<(u32, u64)>,
     /// What launches took, where estimates cannot know it.
     pub(crate) measured: Option<Arc<Measured>>,
+    /// What launches took on one thread, and shared by threads.
+    pub(crate) trials: Arc<Trials>,
     /// Whether it is code for vectors of 64 or 32 bytes.
     pub(crate) wide: bool,
     /// Steps of the outermost level that a gang does.
     pub(crate) gang: i64,
-    /// Whether all that it loads and stores is of its outermost steps ([`crate::launch::own_steps`]).
-    pub(crate) of_own_steps: bool,
     /// Where the lengths of its rows are, where threads take as many elements each.
     pub(crate) lengths: Option<RowLengths>,
     /// If a level inside of it goes across lanes, the fewest steps at which it does.
@@ -70,11 +70,6 @@ pub(crate) struct OneRow {
 }
 
 impl LoadedKernel {
-    /// From how many nanoseconds of estimated work on threads share a launch, where `usual` are worth it for most.
-    pub(crate) fn shared_from_ns(&self, usual: u64) -> u64 {
-        if self.of_own_steps { usual / 2 } else { usual }
-    }
-
     pub(crate) fn part(&self, part: Part) -> Option<&Code> {
         self.parts.iter().find(|(own, _)| *own == part).map(|(_, code)| code)
     }

@@ -14,7 +14,7 @@ use crate::{
     code_memory::{CodeMemory, CodeMemoryBuilder, DefinedFunction},
     estimate,
     kernel::CompiledKernel,
-    launch::{measured::Measured, own_steps::of_own_steps},
+    launch::measured::Measured,
     loaded_kernel::{LoadedKernel, Partitioned},
 };
 
@@ -95,6 +95,7 @@ impl Made {
             parts: parts.map(|(made, (part, function))| (*part, memory.code(made, function))).collect(),
             work: estimate::statements(kernel, functions.gang, functions.schedule.as_ref()),
             measured: Measured::of(kernel).map(Arc::new),
+            trials: Arc::default(),
             wide,
             lengths: by_elements.then(|| row_lengths(kernel)).flatten(),
             inner_gang: functions.gang.filter(|gang| gang.level > 0).map(|_| {
@@ -103,7 +104,6 @@ impl Made {
                 nest.map(|nest| nest.gangs_from(kernel.levels.len())).min().unwrap_or(0)
             }),
             gang: functions.gang.filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
-            of_own_steps: of_own_steps(kernel),
             hidden: functions.hidden,
             partitioned,
             copied,

@@ -98,6 +98,11 @@ impl Threads {
         self.helpers.len() + 1
     }
 
+    /// Whether all helpers sleep.
+    pub(crate) fn asleep(&self) -> bool {
+        self.board.asleep.load(Ordering::Relaxed) >= self.helpers.len()
+    }
+
     /// Runs `one` for every number below `count`, on all threads. Numbers are begun in order, so that one may wait for those below it.
     pub(crate) fn each(&self, count: usize, one: impl Fn(usize) + Sync) {
         let workers = self.count().min(count);
@@ -119,8 +124,7 @@ impl Threads {
     /// The same: on this thread alone where all helpers sleep, and the work is not worth waking them.
     pub(crate) fn each_of(&self, worth_waking: impl FnOnce() -> bool, count: usize, one: impl Fn(usize) + Sync) {
         let alone = || self.board.alone.load(Ordering::Relaxed) < ENOUGH_ALONE_NS && !worth_waking();
-        let asleep = self.board.asleep.load(Ordering::Relaxed) >= self.helpers.len();
-        if self.helpers.is_empty() || count < 2 || !asleep || !alone() {
+        if self.helpers.is_empty() || count < 2 || !self.asleep() || !alone() {
             return self.each(count, one);
         }
         let begin = Instant::now();

@@ -192,8 +192,8 @@ fn is_small(cpu: &Cpu<'_>, sizes: &[(ValueId, i64)]) -> bool {
     })
 }
 
-/// From how many nanoseconds of estimated work on a launch is not small: threads share it, or do it beside others. Those that are shared from less on
-/// ([`crate::launch::own_steps`]) count as others: scripts of many launches gain more by what they leave out.
+/// From how many nanoseconds of estimated work on a launch is not small: threads share it, or do it beside others. Those that may be shared from less on
+/// ([`launch::trials`]) count as others: scripts of many launches gain more by what they leave out.
 fn long_from_ns(cpu: &Cpu<'_>) -> u64 {
     cpu.shared.share_from_ns.min(cpu.shared.at_once_from_ns)
 }

@@ -6,7 +6,6 @@
 mod append;
 pub(crate) mod at_once;
 pub(crate) mod measured;
-pub(crate) mod own_steps;
 mod partitioned;
 mod ranges;
 mod rows;
@@ -15,7 +14,10 @@ mod scatter;
 mod split;
 pub(crate) mod strips;
 mod table;
+pub(crate) mod trials;
 mod workers;
+
+use std::time::Instant;
 
 use fusebox_backend::{BackendError, Few, Launch, LaunchArray};
 use fusebox_ir::{
@@ -23,7 +25,7 @@ use fusebox_ir::{
     ScatterOrder, association::chunks, bug,
 };
 
-use self::{measured::Clock, ranges::Ranges, rows::Rows, table::Table};
+use self::{measured::Clock, ranges::Ranges, rows::Rows, table::Table, trials::Way};
 use crate::{
     Shared,
     beside::LONG_ROW,
@@ -56,6 +58,8 @@ struct KernelLaunch<'a> {
     cuts: Option<Vec<i64>>,
     /// Rows that are left out of all ranges, as all threads share each of them afterwards.
     long: Vec<i64>,
+    /// Whether threads share it.
+    way: Way,
 }
 
 /// Runs a kernel.
@@ -107,11 +111,13 @@ fn run_on(
         None => run.steps(0).unwrap_or_else(|| bug!(kernel, "no code gives the steps of the outermost level")),
         Some(code) => table.call(code, (0, 0))? as i64,
     };
-    if shared.threads.count() > 1
-        && let Some(lengths) = loaded.lengths
-        && let Some(rows) = Rows::of(lengths, &read, run.outermost)
-    {
-        run.elements = Some(rows.elements());
+    let rows = loaded.lengths.filter(|_| shared.threads.count() > 1);
+    let rows = rows.and_then(|lengths| Rows::of(lengths, &read, run.outermost));
+    run.elements = rows.as_ref().map(Rows::elements);
+    run.way = run.way();
+    // Whom helpers would not hear does it alone: that says nothing of what it takes them.
+    let begun = (run.way.is_measured() && !(run.way.shared && shared.threads.asleep())).then(Instant::now);
+    if let Some(rows) = rows {
         run.cuts = run.pieces().map(|pieces| rows.cuts(pieces));
         if run.cuts.is_some() && loaded.row.is_some() {
             run.long = rows.long(LONG_ROW, shared.threads.count() as i64);
@@ -127,6 +133,9 @@ fn run_on(
             }
             run_on(&row.kernel, &row.loaded, shared, (&sizes, arrays))?;
         }
+    }
+    if let Some(begun) = begun {
+        loaded.trials.took(run.way, begun.elapsed().as_nanos() as u64);
     }
     Ok(appended)
 }
@@ -146,7 +155,17 @@ pub(crate) fn work_by_sizes(kernel: &Kernel, loaded: &LoadedKernel, shared: &Sha
 
 impl<'a> KernelLaunch<'a> {
     fn new(kernel: &'a Kernel, loaded: &'a LoadedKernel, shared: &'a Shared, sizes: &'a [i64]) -> Self {
-        Self { kernel, loaded, shared, sizes, outermost: 0, elements: None, cuts: None, long: Vec::new() }
+        Self {
+            kernel,
+            loaded,
+            shared,
+            sizes,
+            outermost: 0,
+            elements: None,
+            cuts: None,
+            long: Vec::new(),
+            way: Way::default(),
+        }
     }
 
     fn operand(&self, operand: ScalarOperand) -> Option<i64> {
@@ -225,12 +244,20 @@ impl<'a> KernelLaunch<'a> {
         Clock::new(self.loaded.measured.as_deref())
     }
 
+    /// Whether threads share it: none are asked where there are none.
+    fn way(&self) -> Way {
+        if self.shared.threads.count() == 1 {
+            return Way::default();
+        }
+        self.loaded.trials.way(self.work(), self.shared.share_from_ns)
+    }
+
     /// In how many pieces threads share the work; none where it is not worth sharing.
     fn pieces(&self) -> Option<i64> {
-        let work = self.work();
-        if self.shared.threads.count() == 1 || work < self.loaded.shared_from_ns(self.shared.share_from_ns) {
+        if !self.way.shared {
             return None;
         }
+        let work = self.way.work;
         let threads = self.shared.threads.count() as u64;
         let most = (work / (self.shared.share_from_ns / 2).max(1)).max(2);
         // One piece for each thread, which finds in its cache what it made of the same rows before; more of long work, as threads may come late.

@@ -45,7 +45,7 @@ impl KernelLaunch<'_> {
         let steps = self.outermost;
         let in_one_chunk = *order != ScatterOrder::Chunks || Self::chunks(steps, targets as usize).0 == 1;
         let few = targets.saturating_mul(bytes) < scatter.from || u32::try_from(targets).is_err();
-        if self.shared.threads.count() == 1 || few || !in_one_chunk || self.work() < self.shared.share_from_ns {
+        if !self.way.shared || few || !in_one_chunk {
             return Ok(None);
         }
         let mut shift = scatter.targets.ilog2();

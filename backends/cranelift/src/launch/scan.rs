@@ -81,7 +81,7 @@ impl Tiles<'_> {
 impl<'a> KernelLaunch<'a> {
     /// Ranges of the outermost level that are a tile each, where sharing them is worth it.
     pub(super) fn tiles(&self, steps: i64) -> Ranges {
-        if self.shared.threads.count() == 1 || self.work() < self.shared.share_from_ns {
+        if !self.way.shared {
             return Ranges::one(steps);
         }
         Ranges::new(steps, TILE)

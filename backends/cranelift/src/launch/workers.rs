@@ -33,7 +33,7 @@ impl KernelLaunch<'_> {
         count: usize,
         one: impl Fn(usize, &AtomicBool) -> Result<(), RunError> + Sync,
     ) -> Result<(), RunError> {
-        let worth_waking = || self.work() >= self.shared.share_from_ns.saturating_mul(WORTH_WAKING);
+        let worth_waking = || self.way.work >= self.shared.share_from_ns.saturating_mul(WORTH_WAKING);
         each(&self.shared.threads, (count, worth_waking), one)
     }
 }
