@@ -18,11 +18,17 @@ const SIZES: usize = (FEWER * MORE).ilog2() as usize;
 /// Parts of one in which it is said how many times as long as estimated launches took.
 const ONE: u64 = 1 << 16;
 
-/// So many launches in turn are done the way that seems to take longer: helpers are awake only where launches are shared for a while.
-const OTHERS: u32 = 16;
+/// Launches before the first are done the other way.
+const FIRST: u32 = 16;
 
-/// They are of so many, if they take a little longer; of twice as many where they take twice as long.
-const OF: u32 = 512;
+/// So many launches in turn, at most, are done the way that seems to take longer: helpers are awake only where launches are shared for a while.
+const OTHERS: u32 = 64;
+
+/// So many that are measured are enough of them.
+const ENOUGH: u32 = 8;
+
+/// Launches from the first of the other way to the next, if they take a little longer; twice as many where they take twice as long.
+const APART: u32 = 512;
 
 /// Of the others, one of so many is measured: clocks take time too.
 const MEASURED: u32 = 8;
@@ -34,8 +40,10 @@ pub(crate) struct Trials([Trial; SIZES]);
 /// Launches of about the same work.
 #[derive(Debug, Default)]
 struct Trial {
-    /// How many there were.
+    /// How many there were, since those that were done the other way began.
     launches: AtomicU32,
+    /// How many were measured of those done the other way, the last time.
+    others: AtomicU32,
     /// What they took alone, and shared, in parts of what was estimated; 0 before the first that was measured.
     took: [AtomicU32; 2],
     /// Whether they take less time shared.
@@ -88,14 +96,19 @@ impl Trial {
             self.shared.store(by_estimate, Ordering::Relaxed);
         }
         let shared = self.shared.load(Ordering::Relaxed);
+        // At first code and arrays are not in the caches.
+        let Some(turn) = launches.checked_sub(FIRST) else { return (shared, launches >= FIRST / 2) };
+        let others = self.others.load(Ordering::Relaxed);
+        if turn < OTHERS && others < ENOUGH {
+            return (!shared, true);
+        }
         let [alone, together] = self.known();
         let times = (alone.max(together) / alone.min(together).max(1)).clamp(1, 64);
-        let turn = launches % (OF * times);
-        if (OTHERS..2 * OTHERS).contains(&turn) {
-            return (!shared, turn >= OTHERS + OTHERS / 2);
+        if turn >= APART * times {
+            self.launches.store(FIRST, Ordering::Relaxed);
+            self.others.store(0, Ordering::Relaxed);
         }
-        // At first code and arrays are not in the caches.
-        (shared, launches.is_multiple_of(MEASURED) && launches > 0)
+        (shared, turn.is_multiple_of(MEASURED))
     }
 
     /// Keeps what a launch took, in parts of what was estimated.
@@ -106,9 +119,13 @@ impl Trial {
         let most = before.saturating_mul(3);
         let after = if before == 0 { now } else { most.saturating_add(now.min(most)) / 4 };
         took.store(after.max(1), Ordering::Relaxed);
-        // Launches of the other way are over when one of this way is measured again.
+        if shared != self.shared.load(Ordering::Relaxed) {
+            let others = self.others.load(Ordering::Relaxed);
+            self.others.store(others.saturating_add(1), Ordering::Relaxed);
+            return;
+        }
         let [alone, together] = self.known();
-        if shared == self.shared.load(Ordering::Relaxed) && alone > 0 && together > 0 {
+        if alone > 0 && together > 0 {
             self.shared.store(together < alone, Ordering::Relaxed);
         }
     }
@@ -142,8 +159,8 @@ mod tests {
         for work in [USUAL / 8, USUAL / 2, USUAL, 4 * USUAL] {
             let trials = Trials::default();
             // At first as the estimate says, then the other way for a while.
-            assert_eq!(shared_of(&trials, OTHERS, work, [10, 20]), if work < USUAL { 0 } else { OTHERS });
-            assert_eq!(shared_of(&trials, OTHERS, work, [10, 20]), if work < USUAL { OTHERS } else { 0 });
+            assert_eq!(shared_of(&trials, FIRST, work, [10_000, 20_000]), if work < USUAL { 0 } else { FIRST });
+            assert_eq!(shared_of(&trials, ENOUGH, work, [10_000, 20_000]), if work < USUAL { ENOUGH } else { 0 });
             let few = shared_of(&trials, 4096, work, [10_000, 20_000]);
             assert!(few < 4096 / 16, "{few} of {work}");
             // The machine has changed.
