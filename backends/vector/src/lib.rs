@@ -3,11 +3,13 @@
 mod builder;
 mod function;
 mod print;
+mod reciprocals;
 mod traverse;
 mod value_numbering;
 mod verify;
 
 pub use builder::{Builder, OpenLoop, OpenWhile};
 pub use function::{Append, Function, If, Inst, Loop, Memory, Op, Region, Site, Type, Value, Values, While};
+pub use reciprocals::reciprocals;
 pub use value_numbering::number;
 pub use verify::{Fault, Rule, debug_verify, debug_verify_call, verify, verify_call};

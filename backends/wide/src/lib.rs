@@ -52,8 +52,12 @@ impl std::error::Error for Refusal {}
 /// [`Refusal`].
 pub fn compile(function: &Function, features: Features) -> Result<Code, Refusal> {
     fusebox_vector::debug_verify(function, "whoever wants code");
-    let numbered = fusebox_vector::number(function);
+    let mut numbered = fusebox_vector::number(function);
     fusebox_vector::debug_verify(&numbered, "value numbering");
+    if let Some(with_products) = fusebox_vector::reciprocals(&numbered) {
+        numbered = fusebox_vector::number(&with_products);
+        fusebox_vector::debug_verify(&numbered, "reciprocals");
+    }
     let (machine, widths) = select::select(&numbered, features)?;
     let shape = allocate::Shape::new(&machine);
     let output = allocate::allocate(&shape).map_err(|error| Refusal::Failed(format!("{}: {error}", function.name)))?;

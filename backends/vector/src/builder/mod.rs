@@ -31,6 +31,13 @@ impl Builder {
         Self { regions: vec![Region::default()], ..Self::default() }
     }
 
+    /// An empty function, with the values, the sites and the scratch memory of another: for instructions to be put into that.
+    pub(crate) fn beside(function: &Function) -> Self {
+        let Function { types, sites, scratch, .. } = function;
+        let constants = vec![None; types.len()];
+        Self { types: types.clone(), constants, sites: sites.clone(), scratch: *scratch, ..Self::new() }
+    }
+
     /// The function, once every region but the outermost is closed.
     pub fn finish(mut self, name: String) -> Function {
         let body = self.regions.pop().unwrap_or_default();
