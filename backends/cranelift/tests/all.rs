@@ -22,6 +22,7 @@ mod interchanged;
 mod jammed;
 mod kernels;
 mod lanes;
+mod least;
 mod loops;
 mod outermost_rows;
 mod partitions;

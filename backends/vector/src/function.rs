@@ -91,6 +91,8 @@ pub enum Op {
     Unary(Unary, Value),
     /// A function, lane by lane; amounts of shifts may be of another type.
     Binary(Binary, Value, Value),
+    /// `min` or `max` of floats, lane by lane, that need not find NaN: where an operand is one, it is that or the other.
+    OfNumbers(Binary, Value, Value),
     /// `a * b + c`, rounded once.
     Fma(Value, Value, Value),
     /// Conversion to the element type of the result.

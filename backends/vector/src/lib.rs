@@ -2,6 +2,7 @@
 
 mod builder;
 mod function;
+mod numbers;
 mod print;
 mod reciprocals;
 mod traverse;
@@ -10,6 +11,7 @@ mod verify;
 
 pub use builder::{Builder, OpenLoop, OpenWhile};
 pub use function::{Append, Function, If, Inst, Loop, Memory, Op, Region, Site, Type, Value, Values, While};
+pub use numbers::numbers;
 pub use reciprocals::reciprocals;
 pub use value_numbering::number;
 pub use verify::{Fault, Rule, debug_verify, debug_verify_call, verify, verify_call};

@@ -62,6 +62,7 @@ impl Printer<'_> {
             Op::Iota => "iota".to_owned(),
             Op::Unary(function, a) => format!("{} {a}", function.text()),
             Op::Binary(function, a, b) => format!("{a} {} {b}", function.text()),
+            Op::OfNumbers(function, a, b) => format!("{a} {} {b} of numbers", function.text()),
             Op::Fma(a, b, c) => format!("fma {a}, {b}, {c}"),
             Op::Convert(a) => format!("convert {a}"),
             Op::Bits(a) => format!("bits {a}"),

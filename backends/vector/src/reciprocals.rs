@@ -129,8 +129,10 @@ impl Reciprocals {
     /// Functions of gangs, with those of regions inside.
     fn functions(&self, region: &Region) -> usize {
         let own = |inst: &Inst| {
-            let is_function =
-                matches!(inst.op, Op::Unary(..) | Op::Binary(..) | Op::Fma(..) | Op::Convert(_) | Op::Select(..));
+            let is_function = matches!(
+                inst.op,
+                Op::Unary(..) | Op::Binary(..) | Op::OfNumbers(..) | Op::Fma(..) | Op::Convert(_) | Op::Select(..)
+            );
             let gang = inst.results.first().is_some_and(|&result| self.b.lanes(result) > 1);
             usize::from(is_function && gang) + inst.op.regions().map(|region| self.functions(region)).sum::<usize>()
         };

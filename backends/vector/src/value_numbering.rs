@@ -23,7 +23,7 @@ fn key(op: &Op, ty: Type) -> Option<(Key, bool)> {
         Op::Parameter(position) | Op::Argument(position) => (0, u64::from(*position), true),
         Op::Constant(constant) => (0, constant.bits(), true),
         Op::Unary(function, _) => (*function as u8, 0, true),
-        Op::Binary(function, _, _) => (*function as u8, 0, true),
+        Op::Binary(function, _, _) | Op::OfNumbers(function, _, _) => (*function as u8, 0, true),
         Op::Splat(_)
         | Op::Iota
         | Op::Fma(..)

@@ -70,7 +70,9 @@ fn a_function_of_everything_is_valid() {
     let room = m.b.scratch(64);
     let (from, to, scratch) = (m.b.parameter(0), m.b.parameter(1), m.b.parameter(2));
     let place = m.b.add_int(scratch, room);
-    let sum = m.b.fma(x, y, x);
+    let least = m.b.fresh(F32, 16);
+    m.b.push(&[least], Op::OfNumbers(Binary::Min, x, y));
+    let sum = m.b.fma(x, y, least);
     let steps = m.b.begin_loop(from, to, 16, &[sum, mask]);
     let [carried, holds] = steps.carried[..] else { panic!("two are carried") };
     let next = m.b.binary(Binary::Add, carried, x);
@@ -224,6 +226,8 @@ fn operations_ask_for_types_and_lanes() {
         |m| (F32, 16, Op::Unary(Unary::IsNan, m.x)),
         |m| (F32, 8, Op::Unary(Unary::Neg, m.x)),
         |m| (F32, 16, Op::Binary(Binary::Add, m.x, m.zero)),
+        |m| (F32, 16, Op::OfNumbers(Binary::Add, m.x, m.y)),
+        |m| (F32, 16, Op::OfNumbers(Binary::Min, m.x, m.zero)),
         |m| (F32, 16, Op::Binary(Binary::Lt, m.x, m.y)),
         |m| (F32, 8, Op::Binary(Binary::Add, m.x, m.y)),
         |m| (F32, 16, Op::Binary(Binary::Xor, m.x, m.y)),

@@ -54,6 +54,13 @@ pub fn compile(function: &Function, features: Features) -> Result<Code, Refusal>
     fusebox_vector::debug_verify(function, "whoever wants code");
     let mut numbered = fusebox_vector::number(function);
     fusebox_vector::debug_verify(&numbered, "value numbering");
+    // Without mask registers, masks would take those of accumulators.
+    if features.avx512
+        && let Some(apart) = fusebox_vector::numbers(&numbered)
+    {
+        numbered = fusebox_vector::number(&apart);
+        fusebox_vector::debug_verify(&numbered, "NaN apart");
+    }
     if let Some(with_products) = fusebox_vector::reciprocals(&numbered) {
         numbered = fusebox_vector::number(&with_products);
         fusebox_vector::debug_verify(&numbered, "reciprocals");

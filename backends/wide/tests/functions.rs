@@ -84,6 +84,22 @@ fn functions_of_two_values() {
     assert_eq!(lacking(all), ["% of f32", "% of f64"]);
 }
 
+/// Where no operand is NaN.
+#[test]
+fn the_least_and_the_greatest_of_numbers() {
+    let floats = || types().filter(|(element, _)| matches!(element, ElementType::F32 | ElementType::F64));
+    let all = floats().flat_map(|(element, lanes)| {
+        [Binary::Min, Binary::Max].map(|f| {
+            function(element, lanes, |b, a, c| {
+                let result = b.fresh(element, lanes);
+                b.push(&[result], Op::OfNumbers(f, a, c));
+                result
+            })
+        })
+    });
+    assert!(lacking(all).is_empty());
+}
+
 /// By uniform amounts, and amounts of lanes of another width.
 #[test]
 fn shifts_of_bits() {

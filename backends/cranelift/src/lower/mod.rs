@@ -242,13 +242,13 @@ impl Lower<'_> {
                 Registers::One(self.unary_one(*function, element, a))
             }
             Op::Unary(function, a) => self.unary_gang(*function, *a),
-            Op::Binary(function, a, b) if ty.lanes == 1 => {
+            Op::Binary(function, a, b) | Op::OfNumbers(function, a, b) if ty.lanes == 1 => {
                 let (element, amount) = (self.ty(*a).element, self.ty(*b).element);
                 let known = self.constants[b.0 as usize];
                 let (a, b) = (self.one(*a), self.one(*b));
                 Registers::One(self.binary_one(*function, element, amount, a, b, known))
             }
-            Op::Binary(function, a, b) => self.binary_gang(*function, *a, *b),
+            Op::Binary(function, a, b) | Op::OfNumbers(function, a, b) => self.binary_gang(*function, *a, *b),
             Op::Fma(a, b, c) if ty.lanes == 1 => {
                 let [a, b, c] = [*a, *b, *c].map(|value| self.one(value));
                 Registers::One(self.fma_one(ty.element, a, b, c))

@@ -101,6 +101,11 @@ impl Verify<'_> {
                 self.should(Rule::Types, fits, || format!("{} of {own} is not {ty}", function.text()));
             }
             Op::Binary(function, a, b) => self.binary(*function, *a, *b, ty),
+            Op::OfNumbers(function, a, b) => {
+                let fits = ty.element.is_float() && matches!(function, Binary::Min | Binary::Max);
+                self.should(Rule::Types, fits, || format!("`{}` of numbers, as {ty}", function.text()));
+                [*a, *b].into_iter().for_each(|operand| self.is(operand, ty));
+            }
             Op::Fma(a, b, c) => {
                 self.should(Rule::Types, ty.element.is_float(), || format!("{ty} is rounded nowhere"));
                 [*a, *b, *c].into_iter().for_each(|operand| self.is(operand, ty));

@@ -121,23 +121,13 @@ impl Select<'_> {
                 Ok(self.long(function, element, a, b))
             }
             (Binary::Min | Binary::Max, ElementType::F32 | ElementType::F64) => {
-                // `VRANGE` knows that -0 is below +0, but drops a NaN beside a number: sums bring it back.
-                let single = element == ElementType::F32;
-                let (range, compare, add) = if single {
-                    (
-                        C::EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae,
-                        C::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae,
-                        C::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er,
-                    )
+                // A NaN beside a number is dropped: sums bring it back.
+                let (compare, add) = if element == ElementType::F32 {
+                    (C::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, C::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er)
                 } else {
-                    (
-                        C::EVEX_Vrangepd_zmm_k1z_zmm_zmmm512b64_imm8_sae,
-                        C::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae,
-                        C::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er,
-                    )
+                    (C::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae, C::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er)
                 };
-                let mode = if function == Binary::Min { 4 } else { 5 };
-                let out = self.w(range, &[Arg::Use(a), Arg::Use(b), Arg::Imm(mode)]);
+                let out = self.range(function, element, a, Arg::Use(b));
                 let unordered = self.k(compare, &[Arg::Use(a), Arg::Use(b), Arg::Imm(3)]);
                 Ok(self.merged(add, unordered, out, &[Arg::Use(a), Arg::Use(b)]))
             }
@@ -154,6 +144,41 @@ impl Select<'_> {
             }
             _ => self.lacks(&format!("{} of {element}", function.text())),
         }
+    }
+
+    /// The lesser or greater of numbers: `VRANGE` knows that -0 is below +0.
+    fn range(&mut self, function: Binary, element: ElementType, a: VReg, b: Arg) -> VReg {
+        let code = if element == ElementType::F32 {
+            C::EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae
+        } else {
+            C::EVEX_Vrangepd_zmm_k1z_zmm_zmmm512b64_imm8_sae
+        };
+        let mode = if function == Binary::Min { 4 } else { 5 };
+        self.w(code, &[Arg::Use(a), b, Arg::Imm(mode)])
+    }
+
+    /// The lesser or greater of numbers, of which none is NaN.
+    pub(super) fn of_numbers(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Registers> {
+        let element = self.ty(a).element;
+        if !matches!(element, ElementType::F32 | ElementType::F64) {
+            return self.binary_gang(function, a, b);
+        }
+        let (mut a, mut b) = (a, b);
+        if matches!(self.registers_of(a)?, Registers::Known) {
+            (a, b) = (b, a);
+        }
+        let mut all = Vec::new();
+        for register in 0..self.count(a) {
+            let left = self.reg(a, register)?;
+            all.push(if self.features.avx512 {
+                let right = self.src(b, register)?;
+                self.range(function, element, left, right)
+            } else {
+                let right = self.reg(b, register)?;
+                self.nearest_number(function, element, left, right)
+            });
+        }
+        Ok(Registers::Gang(all))
     }
 
     fn compare_gang(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Registers> {

@@ -29,7 +29,7 @@ mod unzip;
 
 use std::collections::HashMap;
 
-use fusebox_ir::{Constant, ElementType, bug};
+use fusebox_ir::{Constant, ElementType, Unary, bug};
 use fusebox_vector::{Function, Op, Type, Value};
 use iced_x86::Code as C;
 use regalloc2::{Operand, PReg, RegClass, VReg};
@@ -148,16 +148,15 @@ impl<'a> Select<'a> {
             for used in inst.op.operands() {
                 self.uses[used.0 as usize] += 1;
             }
-            match inst.op {
-                Op::Binary(f, a, _) if f.is_comparison() => {
-                    let ty = self.ty(a);
-                    if ty.lanes > 1 && ty.element != ElementType::Bool {
-                        counts[ty.element.bytes()] += 1;
-                    }
-                }
-                Op::Store { streaming: true, .. } => self.streams = true,
-                _ => {}
+            let compared = match inst.op {
+                Op::Binary(f, a, _) if f.is_comparison() => Some(self.ty(a)),
+                Op::Unary(Unary::IsNan | Unary::IsInf, a) => Some(self.ty(a)),
+                _ => None,
+            };
+            if let Some(ty) = compared.filter(|ty| ty.lanes > 1 && ty.element != ElementType::Bool) {
+                counts[ty.element.bytes()] += 1;
             }
+            self.streams |= matches!(inst.op, Op::Store { streaming: true, .. });
         }
         let bytes = (1..=8u32).rev().max_by_key(|&bytes| counts[bytes as usize]);
         let bytes = bytes.filter(|&bytes| counts[bytes as usize] > 0).unwrap_or(4);

@@ -31,27 +31,28 @@ impl Select<'_> {
 
     /// The lesser or greater of floats: -0 is below +0, and a NaN stays one.
     pub(super) fn nearest(&mut self, function: Binary, element: ElementType, a: VReg, b: VReg) -> VReg {
-        let single = element == ElementType::F32;
-        let (code, compare, add) = match (function, single) {
-            (Binary::Min, true) => {
-                (C::VEX_Vminps_ymm_ymm_ymmm256, C::VEX_Vcmpps_ymm_ymm_ymmm256_imm8, C::VEX_Vaddps_ymm_ymm_ymmm256)
-            }
-            (Binary::Min, false) => {
-                (C::VEX_Vminpd_ymm_ymm_ymmm256, C::VEX_Vcmppd_ymm_ymm_ymmm256_imm8, C::VEX_Vaddpd_ymm_ymm_ymmm256)
-            }
-            (_, true) => {
-                (C::VEX_Vmaxps_ymm_ymm_ymmm256, C::VEX_Vcmpps_ymm_ymm_ymmm256_imm8, C::VEX_Vaddps_ymm_ymm_ymmm256)
-            }
-            (_, false) => {
-                (C::VEX_Vmaxpd_ymm_ymm_ymmm256, C::VEX_Vcmppd_ymm_ymm_ymmm256_imm8, C::VEX_Vaddpd_ymm_ymm_ymmm256)
-            }
+        let (compare, add) = if element == ElementType::F32 {
+            (C::VEX_Vcmpps_ymm_ymm_ymmm256_imm8, C::VEX_Vaddps_ymm_ymm_ymmm256)
+        } else {
+            (C::VEX_Vcmppd_ymm_ymm_ymmm256_imm8, C::VEX_Vaddpd_ymm_ymm_ymmm256)
         };
-        // Of two zeros each gives its second: together they have both signs.
-        let (first, second) = (self.two(code, a, b), self.two(code, b, a));
-        let both = self.two(if function == Binary::Min { OR } else { AND }, first, second);
+        let both = self.nearest_number(function, element, a, b);
         let unordered = self.w(compare, &[Arg::Use(a), Arg::Any(b), Arg::Imm(3)]);
         let sum = self.two(add, a, b);
         self.by_ones(unordered, both, Arg::Any(sum))
+    }
+
+    /// The lesser or greater of numbers: -0 is below +0.
+    pub(super) fn nearest_number(&mut self, function: Binary, element: ElementType, a: VReg, b: VReg) -> VReg {
+        let code = match (function, element) {
+            (Binary::Min, ElementType::F32) => C::VEX_Vminps_ymm_ymm_ymmm256,
+            (Binary::Min, _) => C::VEX_Vminpd_ymm_ymm_ymmm256,
+            (_, ElementType::F32) => C::VEX_Vmaxps_ymm_ymm_ymmm256,
+            _ => C::VEX_Vmaxpd_ymm_ymm_ymmm256,
+        };
+        // Of two zeros each gives its second: together they have both signs.
+        let (first, second) = (self.two(code, a, b), self.two(code, b, a));
+        self.two(if function == Binary::Min { OR } else { AND }, first, second)
     }
 
     /// The comparison that says which lanes are infinite.
