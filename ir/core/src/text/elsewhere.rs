@@ -5,7 +5,7 @@
 
 mod tables;
 
-pub(super) use self::tables::{CALLS, SIGNS, TYPES, VALUES, WORDS};
+pub(super) use self::tables::{CALLS, FUNCTIONS, LABELS, SIGNS, TYPES, VALUES, WORDS};
 use crate::{Binary, Unary};
 
 /// What is known from elsewhere, and how it is written here.
@@ -84,6 +84,16 @@ pub(super) fn sign(source: &str, at: usize) -> Option<String> {
         })
     };
     at.checked_sub(1).and_then(|before| begins(before, 2)).or_else(|| begins(at, 1))
+}
+
+/// What to write instead of an argument of this name.
+pub(super) fn label(name: &str) -> Option<String> {
+    find(LABELS, name).map(|known| known.help(name))
+}
+
+/// What to write instead of a function where an operation takes none.
+pub(super) fn function_of(operation: &str) -> Option<String> {
+    find(FUNCTIONS, operation).map(|known| known.help(operation))
 }
 
 /// How an element type is written that has another name elsewhere.

@@ -325,8 +325,50 @@ pub(in crate::text) const SIGNS: &[Elsewhere] = &[
         "is written as a `fold` of products",
         "let t: [p, r, q]f32 = generate([p, r, q], |i, j, l| a[i, l] * b[l, j]) let c: [p, r]f32 = fold(|x, y| x + y, 0.0, t)",
     ),
-    known(&[".."], "makes no range: `generate` does", "let is: [n]i64 = generate([n], |i| i)"),
+    known(
+        &[".."],
+        "makes no range, and no part of an array: `generate` and `backpermute` do",
+        "let is: [n]i64 = generate([n], |i| i) let k = n - 1 let t: [k]f32 = backpermute([k], |i| i + 1, xs)",
+    ),
     known(&["'"], "begins no string: `\"` does, and characters are numbers", "let letter = 97u8"),
+];
+
+/// Names of arguments.
+pub(in crate::text) const LABELS: &[Elsewhere] = &[
+    known(
+        &["dim", "dims", "axis", "axes", "dimension", "dimensions"],
+        "is not needed for the last dimension, and another one is made the last",
+        "let turned: [q, p]f32 = backpermute([q, p], |i, j| { return j, i }, a) let t: [q]f32 = fold(|x, y| x + y, 0.0, turned)",
+    ),
+    known(
+        &["init", "initial", "seed", "start", "identity"],
+        "stands behind the function, without a name",
+        "let s: f32 = fold(|x, y| x + y, 0.0, xs)",
+    ),
+    known(
+        &["reverse", "descending", "ascending", "order"],
+        "is not there: keys go up, and others are made",
+        "let keys: [n]f32 = map(|x| -x, xs) let sorted: [n]f32, t: [n]f32 = sort(keys, carry: xs)",
+    ),
+    known(
+        &["key", "keys", "by", "compare", "cmp"],
+        "is an array of keys, before those that go along",
+        "let keys: [n]f32 = map(|x| abs(x), xs) let sorted: [n]f32, t: [n]f32 = sort(keys, carry: xs)",
+    ),
+];
+
+/// Functions where an operation takes none, by the operation.
+pub(in crate::text) const FUNCTIONS: &[Elsewhere] = &[
+    known(
+        &["sort"],
+        "compares no elements by a function: keys are made, go up, and take others along",
+        "let keys: [n]f32 = map(|x| -x, xs) let sorted: [n]f32, t: [n]f32 = sort(keys, carry: xs)",
+    ),
+    known(
+        &["permute"],
+        "takes one function, and targets as arrays",
+        "let targets: [n]i64 = generate([n], |i| n - 1 - i) let t: [n]f32 = permute(|new, old| new + old, xs, ys, at: targets)",
+    ),
 ];
 
 /// Element types.

@@ -1,7 +1,7 @@
 //! The arguments of an operation, taken one after the other.
 
 use super::*;
-use crate::{Constant, Operand};
+use crate::{Constant, Operand, text::elsewhere};
 
 pub(super) struct Arguments<'a, 's> {
     pub operation: &'a Operation<'s>,
@@ -66,8 +66,11 @@ impl<'a, 's> Arguments<'a, 's> {
             ArgumentKind::Expr(expr) => Ok(*expr),
             ArgumentKind::Group(items) if items.len() == 1 => Ok(items[0]),
             ArgumentKind::Function(_) => {
-                Err(fault(argument.span, format!("`{}` takes no function here", self.operation.name.text))
-                    .help("functions come after extents, and before seeds and arrays"))
+                let name = self.operation.name.text;
+                let help = elsewhere::function_of(name);
+                let help =
+                    help.unwrap_or_else(|| "functions come after extents, and before seeds and arrays".to_owned());
+                Err(fault(argument.span, format!("`{name}` takes no function here")).help(help))
             }
             _ => Err(fault(argument.span, format!("`{}` takes a name or a literal here", self.operation.name.text))),
         }
@@ -122,6 +125,7 @@ impl<'a, 's> Arguments<'a, 's> {
         let fault = fault(word.span, format!("`{name}` has no argument called `{}`", shown(word.text)));
         Err(match closest(word.text, known.iter().copied()) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None if let Some(help) = elsewhere::label(word.text) => fault.help(help),
             None if known.is_empty() => fault,
             None => fault.help(format!("those with names are {}", known.join(", "))),
         })

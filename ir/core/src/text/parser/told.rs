@@ -30,7 +30,7 @@ impl Parser<'_> {
         Some(match self.token.kind {
             Kind::BracketOpen if before.ends_with('=') => "an array is written out as `constant([1.0, 2.0])`",
             Kind::Colon if self.next_kind() == Kind::BracketClose => SLICES,
-            Kind::Colon if before.ends_with('[') => SLICES,
+            Kind::Colon if before.ends_with('[') || self.begins_part() => SLICES,
             Kind::BracketOpen if self.after_element() => "the extents of an array stand before its elements: `[n]f32`",
             Kind::Plus | Kind::Star if before.ends_with('(') => {
                 "a function has parameters: `fold(|x, y| x + y, 0.0, xs)`"
@@ -38,6 +38,14 @@ impl Parser<'_> {
             Kind::If => "`if` stands first, and its values in braces: `if x > 0.0 { x } else { 0.0 }`",
             _ => return None,
         })
+    }
+
+    /// Whether what stands before this token, in a bracket behind a name, may be where a part of an array begins: `xs[0` and not `[n`.
+    fn begins_part(&self) -> bool {
+        let before = &self.source[..self.token.span.start as usize];
+        let inside =
+            before.rfind(['[', ']', ',', '(', ')', '{', '}', '\n']).filter(|&at| before[at..].starts_with('['));
+        inside.is_some_and(|at| before[..at].ends_with(crate::text::characters::continues_name))
     }
 
     /// Behind the name of an element type.

@@ -7,7 +7,7 @@ use super::{
 use crate::{Unary, validate};
 
 fn tables() -> impl Iterator<Item = &'static Elsewhere> {
-    [CALLS, WORDS, VALUES, SIGNS].into_iter().flatten()
+    [CALLS, FUNCTIONS, LABELS, WORDS, VALUES, SIGNS].into_iter().flatten()
 }
 
 pub(super) fn framed(statements: &str) -> String {
@@ -34,7 +34,7 @@ fn every_example_is_a_program() {
 
 #[test]
 fn no_name_has_a_meaning_here_or_two_there() {
-    for table in [CALLS, WORDS, VALUES, SIGNS] {
+    for table in [CALLS, FUNCTIONS, LABELS, WORDS, VALUES, SIGNS] {
         let mut seen = std::collections::BTreeSet::new();
         for name in table.iter().flat_map(|known| known.names) {
             assert!(seen.insert(name), "`{name}` is there twice");
@@ -109,6 +109,13 @@ fn what_people_write_is_answered() {
         ("let y: [n]f32 = map(|x| x ^ 2.0, xs)", "a power is written `pow(x, 2.0)`"),
         ("let s: f32 = fold(+, 0.0, xs)", "a function has parameters"),
         ("let y = xs[1:]", "a part of an array is made by `backpermute`"),
+        ("let y = xs[0:3]", "a part of an array is made by `backpermute`"),
+        ("let y = xs[n - 1:n]", "a part of an array is made by `backpermute`"),
+        ("let y = xs[..n]", "no part of an array"),
+        ("let t: [q]f32 = fold(|x, y| x + y, 0.0, a, dim: 0)", "another one is made the last"),
+        ("let s: [n]f32 = sort(xs, descending: true)", "keys go up"),
+        ("let s: [n]f32 = sort(|x, y| x < y, xs)", "`sort` compares no elements by a function"),
+        ("let s: [n]f32 = permute(|x, y| x + y, xs, ys, at: |i| i)", "targets as arrays"),
         ("let y: f32[n] = map(|x| x, xs)", "the extents of an array stand before its elements"),
         ("let y: [f32; n] = map(|x| x, xs)", "an array is `[n, 3]f32`"),
         ("let z: [n]complex64 = map(|x| x, xs)", "`complex64` is written as two arrays"),
