@@ -178,7 +178,7 @@ impl Reciprocals {
         // Elements that are usual become the least integers. Of a divisor that is not, all elements are beyond these.
         let power = i64::from(bounds.power);
         let least = bounds.least_integer();
-        let mut beyond = bounds.integer(b, least.wrapping_add(2 * power << bounds.shift));
+        let mut beyond = bounds.integer(b, least.wrapping_add((2 * power) << bounds.shift));
         let mut usual = None;
         if let Every::Uniform(divisor) = by {
             let (low, high) = (float(b, 2f64.powi(-bounds.power)), float(b, 2f64.powi(bounds.power)));
@@ -190,7 +190,7 @@ impl Reciprocals {
         }
         let bits = b.bits(bounds.integers, x);
         let doubled = b.binary(Binary::Add, bits, bits);
-        let offset = bounds.integer(b, least.wrapping_sub(bounds.bias - power << bounds.shift));
+        let offset = bounds.integer(b, least.wrapping_sub((bounds.bias - power) << bounds.shift));
         let place = b.binary(Binary::Add, doubled, offset);
         let is_beyond = b.binary(Binary::Ge, place, beyond);
         let any_beyond = b.any(is_beyond);
