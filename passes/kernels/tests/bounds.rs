@@ -31,6 +31,93 @@ fn what_is_plainly_inside_needs_no_check() {
     }
 }
 
+/// A window of `a` at each of so many places, at what index: elements, and how many they are together.
+fn windows(places: &str, index: &str) -> Plan {
+    let source = format!(
+        "fn f(a: [n]f32, w: [m]f32, x: i64) -> [?]f32 {{
+        let k = {places}
+        let p: [k, m]f32 = generate([k, m], |i, j| a[{index}] * w[j])
+        let s: [k]f32 = fold(|x, y| x + y, 0.0, p)
+        return s }}"
+    );
+    let program = text::parse(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    lower(&program, &Config::default()).unwrap_or_else(|error| panic!("{error}\n{source}")).0
+}
+
+/// Where there are places, they are as many as the number that they are the greater of, and 0.
+#[test]
+fn windows_that_fit_need_no_check() {
+    for (places, index) in [
+        ("n - m + 1", "i + j"),
+        ("max(n - m + 1, 0)", "i + j"),
+        ("max(0, n - m + 1)", "i + j"),
+        ("max(n - m, 0)", "i + j + 1"),
+        ("max(n - m, 0)", "n - 1 - i - j"),
+        ("max(n - 2 * m, 0)", "i + 2 * j + 1"),
+    ] {
+        assert!(is_proved(&windows(places, index)), "{places}, {index}\n{}", windows(places, index));
+    }
+    for (places, index) in [
+        ("max(n - m + 2, 0)", "i + j"),
+        ("max(n - m + 1, 1)", "i + j"),
+        ("max(n - m + 1, 0)", "i + j + 1"),
+        ("max(n - m + x, 0)", "i + j"),
+        ("max(n - m, 0) + 2", "i + j"),
+    ] {
+        assert!(!is_proved(&windows(places, index)), "{places}, {index}\n{}", windows(places, index));
+    }
+}
+
+#[test]
+fn windows_that_go_unchecked_are_inside() {
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    // None by which there are so many places that going over them would take long.
+    let numbers = [0, 1, 2, 3, -1, -2, 7, i64::MIN + 30, i64::MIN + 31];
+    let (mut proved, mut checked) = (0, 0);
+    for _ in 0..1_500 {
+        let number = format!(
+            "{}n {} {} {} {}",
+            random.of(&["", "", "", "2 * "]),
+            random.of(&["-", "-", "-", "+"]),
+            random.of(&["m", "m", "m", "2 * m", "x", "max(x, 0)"]),
+            random.of(&["+", "-"]),
+            random.of(&["0", "0", "1", "1", "2", "x"])
+        );
+        let places = match random.below(4) {
+            0 => format!("max(0, {number})"),
+            1 => format!("max(max({number}, 0), {})", random.of(&["0", "1", "n - m"])),
+            _ => format!("max({number}, 0)"),
+        };
+        // So many that they fit into memory.
+        let places = format!("min({places}, 40)");
+        let places = if random.below(2) == 0 { places } else { places[4..places.len() - 5].to_owned() };
+        let index = random.of(&[
+            "i + j",
+            "i + j",
+            "n - 1 - i - j",
+            "i + j - 1",
+            "i + 2 * j",
+            "2 * i + j",
+            "i - j",
+            "max(i - j, 0)",
+            "min(i + j, n - 1)",
+        ]);
+        let plan = windows(&places, index);
+        *(if is_proved(&plan) { &mut proved } else { &mut checked }) += 1;
+        for n in [0usize, 1, 2, 9] {
+            for m in [0usize, 1, 2, 3, 11] {
+                let x = random.of(&numbers);
+                let k = |count: usize| Array::new(&[count], &vec![1.0f32; count]).unwrap();
+                let given = [k(n), k(m), Array::scalar(x)].map(Value::Array);
+                if let Err(error @ Error::BadPlan { .. }) = run_plan(&plan, &given) {
+                    panic!("{places} places, a[{index}], n = {n}, m = {m}, x = {x}: {error}\n{plan}");
+                }
+            }
+        }
+    }
+    assert!(proved > 50 && checked > 100, "{proved} proved, {checked} checked");
+}
+
 #[test]
 fn amounts_of_shifts_that_are_no_i64() {
     for index in ["mod(i << 16644787880803531566u64, n)", "mod(rotate_left(i, 3u8), n)"] {

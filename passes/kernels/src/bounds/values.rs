@@ -14,6 +14,8 @@ pub(crate) struct Values<'p> {
     list: Vec<PlanValue>,
     /// Scalars that are linear in others.
     forms: HashMap<ValueId, Linear>,
+    /// Scalars that are the greater of 0 and this.
+    numbers: HashMap<ValueId, Linear>,
     /// Holds at every point after where it was noted.
     pub(crate) facts: Facts,
     /// Scalars that are extents of arrays that have been made.
@@ -36,6 +38,7 @@ impl<'p> Values<'p> {
             program,
             list: Vec::new(),
             forms: HashMap::new(),
+            numbers: HashMap::new(),
             facts: Facts::default(),
             extents: HashSet::new(),
             order: Vec::new(),
@@ -112,6 +115,21 @@ impl<'p> Values<'p> {
             Atom::Local(_) => Linear::term(atom),
         });
         self.forms.insert(id, form);
+    }
+
+    /// Notes that a scalar is the greater of 0 and a scalar of this form.
+    pub(crate) fn count(&mut self, id: ValueId, number: Linear) {
+        self.numbers.insert(id, number);
+    }
+
+    /// The form of the scalar that a scalar is the greater of, and 0.
+    pub(crate) fn number_of(&self, id: ValueId) -> Option<Linear> {
+        self.numbers.get(&id).map(|number| {
+            number.map(&mut |&atom| match atom {
+                Atom::Value(of) => self.form_of(of),
+                Atom::Local(_) => Linear::term(atom),
+            })
+        })
     }
 
     pub(crate) fn form_of(&self, id: ValueId) -> Linear {

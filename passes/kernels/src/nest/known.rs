@@ -22,6 +22,8 @@ pub(crate) struct Known<'v> {
     pub(super) points: Vec<Option<ProgramPoint>>,
     pub(super) forms: HashMap<LocalId, Linear>,
     pub(super) facts: Facts,
+    /// Scalars that are the greater of 0 and this.
+    pub(super) counts: HashMap<LocalId, Linear>,
     /// Sizes and scalars from outside.
     pub(super) outer: HashMap<LocalId, ValueId>,
 }
@@ -80,6 +82,16 @@ impl Known<'_> {
         self.note_order(small, 0, large, if everywhere { 0 } else { depth });
     }
 
+    /// Notes, where a level over so many steps is open, that these are no more than the number that they are the greater of, and 0: there is a step.
+    pub(super) fn note_steps(&mut self, steps: &Linear, depth: u32) {
+        let steps = self.in_plan(steps);
+        if let Some(&Atom::Value(id)) = steps.as_term()
+            && let Some(number) = self.values.number_of(id)
+        {
+            self.note_order(&steps, 0, &number, depth);
+        }
+    }
+
     /// Whether an extent is known to be at least 1 at a depth.
     pub(crate) fn is_filled(&self, extent: PlanExtent, depth: u32) -> bool {
         self.is_ordered(&Linear::default(), 1, &self.values.form(extent), depth)
@@ -135,6 +147,12 @@ impl Known<'_> {
                     Binary::Max => {
                         self.note_order_everywhere(&left, &own, depth);
                         self.note_order_everywhere(&right, &own, depth);
+                        let other = [(&left, &right), (&right, &left)]
+                            .into_iter()
+                            .find(|(zero, _)| zero.as_constant() == Some(0));
+                        if let Some((_, other)) = other {
+                            self.counts.insert(result.id, other.clone());
+                        }
                         return;
                     }
                     Binary::Div | Binary::DivFloor => {

@@ -124,6 +124,7 @@ impl<'v> KernelBuilder<'v> {
                 points: Vec::new(),
                 forms: HashMap::new(),
                 facts: Facts::default(),
+                counts: HashMap::new(),
                 outer: HashMap::new(),
             },
             sizes: Vec::new(),
@@ -261,6 +262,9 @@ impl<'v> KernelBuilder<'v> {
         let own = Linear::term(Atom::Local(index.id));
         self.known.note_order(&first, 0, &own, depth);
         self.known.note_order(&own, 1, &end, depth);
+        if first.as_constant() == Some(0) {
+            self.known.note_steps(&end, depth);
+        }
         let operand = index.id.into();
         self.levels.push(Level { index, from, to, order });
         self.before.push(Vec::new());

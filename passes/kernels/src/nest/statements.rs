@@ -18,6 +18,8 @@ pub(crate) struct Learned {
     pub(crate) forms: Vec<(ValueId, Linear)>,
     /// What is not negative.
     pub(crate) facts: Vec<Linear>,
+    /// Those that are the greater of 0 and this.
+    pub(crate) counts: Vec<(ValueId, Linear)>,
 }
 
 /// How a reduce or scan is to associate, as far as its operation says.
@@ -136,16 +138,20 @@ impl KernelBuilder<'_> {
                 names.entry(local).or_insert(id);
             }
         }
-        for fact in self.known.facts.outside() {
-            let named = fact.map(&mut |&atom| match atom {
+        let named = |form: &Linear| {
+            let named = form.map(&mut |&atom| match atom {
                 Atom::Local(id) => {
                     names.get(&id).map_or_else(|| Linear::term(atom), |&id| Linear::term(Atom::Value(id)))
                 }
                 Atom::Value(_) => Linear::term(atom),
             });
-            if named != *fact && named.terms().iter().all(|(atom, _)| matches!(atom, Atom::Value(_))) {
-                learned.facts.push(named);
-            }
+            let known = named.terms().iter().all(|(atom, _)| matches!(atom, Atom::Value(_)));
+            known.then_some(named)
+        };
+        learned.facts.extend(self.known.facts.outside().filter_map(|fact| named(fact).filter(|named| named != fact)));
+        for (local, &id) in &names {
+            let number = self.known.counts.get(local).and_then(|number| named(&self.known.in_plan(number)));
+            learned.counts.extend(number.map(|number| (id, number)));
         }
         learned
     }
