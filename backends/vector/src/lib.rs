@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod builder;
+mod extremes;
 mod function;
-mod numbers;
 mod print;
 mod reciprocals;
 mod traverse;
@@ -10,8 +10,8 @@ mod value_numbering;
 mod verify;
 
 pub use builder::{Builder, OpenLoop, OpenWhile};
+pub use extremes::extremes;
 pub use function::{Append, Function, If, Inst, Loop, Memory, Op, Region, Site, Type, Value, Values, While};
-pub use numbers::numbers;
 pub use reciprocals::reciprocals;
 pub use value_numbering::number;
 pub use verify::{Fault, Rule, debug_verify, debug_verify_call, verify, verify_call};

@@ -111,15 +111,15 @@ impl Reciprocals {
         self.region(body);
         inside.extend(defined(body));
         let quotients: Vec<usize> =
-            (0..body.0.len()).filter(|&at| self.divisor(&body.0[at], &inside).is_some()).collect();
+            (0..body.0.len()).filter(|&at| self.quotient(&body.0[at], &inside).is_some()).collect();
         if quotients.is_empty() || self.functions(body) > (MOST_OTHERS + 1) * quotients.len() {
             return;
         }
         for at in quotients.into_iter().rev() {
-            let Some((x, y, by)) = self.divisor(&body.0[at], &inside) else { continue };
+            let Some(quotient) = self.quotient(&body.0[at], &inside) else { continue };
             let results = body.0[at].results.clone();
             self.b.open();
-            let op = self.product(x, y, by);
+            let op = quotient.as_product(&mut self.b);
             self.b.push(&results, op);
             body.0.splice(at..=at, self.b.close().0);
             self.any = true;
@@ -139,68 +139,52 @@ impl Reciprocals {
         region.0.iter().map(own).sum()
     }
 
-    /// What a quotient divides, and by what, as a gang and in every lane: not of values inside.
-    fn divisor(&self, inst: &Inst, inside: &FxHashSet<Value>) -> Option<(Value, Value, Every)> {
+    /// The quotient that an instruction is: by what is not among the values inside.
+    fn quotient(&self, inst: &Inst, inside: &FxHashSet<Value>) -> Option<Quotient> {
         let Op::Binary(Binary::Div, x, y) = inst.op else { return None };
-        let Type { element, lanes } = self.b.ty(x);
-        let bounds = bounds(element)?;
-        let long = element.bytes() * lanes as usize >= LEAST_BYTES;
+        let ty = self.b.ty(x);
+        let bounds = bounds(ty.element)?;
+        let long = ty.element.bytes() * ty.lanes as usize >= LEAST_BYTES;
         let by = self.every.get(y.0 as usize).copied().flatten()?;
         let usual = match by {
             Every::Known(number) => number.as_f64().is_some_and(|number| bounds.are_usual(number)),
             Every::Uniform(_) => true,
         };
-        (long && usual && inside.contains(&x) && !inside.contains(&y)).then_some((x, y, by))
+        (long && usual && inside.contains(&x) && !inside.contains(&y)).then_some(Quotient { x, y, by, ty, bounds })
     }
+}
 
-    /// The quotient of a gang by another that has the same number in every lane.
-    fn product(&mut self, x: Value, y: Value, by: Every) -> Op {
-        let Type { element, lanes } = self.b.ty(x);
-        let Some(bounds) = bounds(element) else { return Op::Binary(Binary::Div, x, y) };
-        let b = &mut self.b;
-        let float = |b: &mut Builder, value: f64| {
-            b.constant(if element == ElementType::F32 { Constant::from(value as f32) } else { Constant::from(value) })
-        };
-        let divisor = match by {
+/// A quotient of a gang by another that has the same number in every lane.
+struct Quotient {
+    x: Value,
+    y: Value,
+    by: Every,
+    ty: Type,
+    bounds: &'static Bounds,
+}
+
+impl Quotient {
+    /// The quotient itself where an element or the divisor is unusual, and the product elsewhere.
+    fn as_product(&self, b: &mut Builder) -> Op {
+        let Self { x, y, bounds, .. } = *self;
+        let divisor = match self.by {
             Every::Uniform(value) => value,
             Every::Known(number) => b.constant(number),
         };
-        let one = float(b, 1.0);
+        let one = b.float(self.ty.element, 1.0);
         let (reciprocal, negative) = (b.binary(Binary::Div, one, divisor), b.unary(Unary::Neg, divisor));
-        let (reciprocal, negative) = (b.splat(reciprocal, lanes), b.splat(negative, lanes));
-        let product = |b: &mut Builder| {
-            b.open();
-            let near = b.binary(Binary::Mul, x, reciprocal);
-            let rest = b.fma(near, negative, x);
-            let quotient = b.fma(rest, reciprocal, near);
-            (b.close(), vec![quotient])
-        };
-        // Elements that are usual become the least integers. Of a divisor that is not, all elements are beyond these.
-        let power = i64::from(bounds.power);
-        let least = bounds.least_integer();
-        let mut beyond = bounds.integer(b, least.wrapping_add((2 * power) << bounds.shift));
-        let mut usual = None;
-        if let Every::Uniform(divisor) = by {
-            let (low, high) = (float(b, 2f64.powi(-bounds.power)), float(b, 2f64.powi(bounds.power)));
-            let (from, to) = (b.binary(Binary::Ge, divisor, low), b.binary(Binary::Le, divisor, high));
-            let both = b.binary(Binary::And, from, to);
-            let none = bounds.integer(b, least);
-            beyond = b.select(both, beyond, none);
-            usual = Some(both);
-        }
+        let factors = [reciprocal, negative].map(|factor| b.splat(factor, self.ty.lanes));
+        let usual = self.usual_divisor(b);
         let bits = b.bits(bounds.integers, x);
-        let doubled = b.binary(Binary::Add, bits, bits);
-        let offset = bounds.integer(b, least.wrapping_sub((bounds.bias - power) << bounds.shift));
-        let place = b.binary(Binary::Add, doubled, offset);
-        let is_beyond = b.binary(Binary::Ge, place, beyond);
-        let any_beyond = b.any(is_beyond);
-        // Of +0 the product is right, too.
+        let is_beyond = self.is_beyond(b, bits, usual);
+        let condition = b.any(is_beyond);
         b.open();
+        // Of +0 the product is right, too.
         let zero = bounds.integer(b, 0);
         let mut divides = b.binary(Binary::Ne, bits, zero);
         if let Some(usual) = usual {
             let unusual = b.not(usual);
-            let unusual = b.splat(unusual, lanes);
+            let unusual = b.splat(unusual, self.ty.lanes);
             divides = b.binary(Binary::Or, divides, unusual);
         }
         let divides = b.binary(Binary::And, divides, is_beyond);
@@ -208,11 +192,44 @@ impl Reciprocals {
         b.open();
         let quotient = b.binary(Binary::Div, x, y);
         let divided = (b.close(), vec![quotient]);
-        let otherwise = product(b);
+        let otherwise = self.product(b, factors);
         let then_results = b.end_if(any_divides, divided, otherwise);
         let then = b.close();
-        let (otherwise, otherwise_results) = product(b);
-        Op::If(Box::new(If { condition: any_beyond, then, then_results, otherwise, otherwise_results }))
+        let (otherwise, otherwise_results) = self.product(b, factors);
+        Op::If(Box::new(If { condition, then, then_results, otherwise, otherwise_results }))
+    }
+
+    /// The product with the reciprocal, made right by what the negative divisor leaves.
+    fn product(&self, b: &mut Builder, [reciprocal, negative]: [Value; 2]) -> (Region, Vec<Value>) {
+        b.open();
+        let near = b.binary(Binary::Mul, self.x, reciprocal);
+        let rest = b.fma(near, negative, self.x);
+        let quotient = b.fma(rest, reciprocal, near);
+        (b.close(), vec![quotient])
+    }
+
+    /// Whether a divisor is usual; none of one that is known to be.
+    fn usual_divisor(&self, b: &mut Builder) -> Option<Value> {
+        let Every::Uniform(divisor) = self.by else { return None };
+        let ends = [-self.bounds.power, self.bounds.power];
+        let [low, high] = ends.map(|power| b.float(self.ty.element, 2f64.powi(power)));
+        let (from, to) = (b.binary(Binary::Ge, divisor, low), b.binary(Binary::Le, divisor, high));
+        Some(b.binary(Binary::And, from, to))
+    }
+
+    /// Which elements of these bits are unusual, +0 among them: all, where the divisor is. Usual ones become the least integers.
+    fn is_beyond(&self, b: &mut Builder, bits: Value, usual: Option<Value>) -> Value {
+        let bounds = self.bounds;
+        let (power, least) = (i64::from(bounds.power), bounds.least_integer());
+        let mut beyond = bounds.integer(b, least.wrapping_add((2 * power) << bounds.shift));
+        if let Some(usual) = usual {
+            let none = bounds.integer(b, least);
+            beyond = b.select(usual, beyond, none);
+        }
+        let doubled = b.binary(Binary::Add, bits, bits);
+        let offset = bounds.integer(b, least.wrapping_sub((bounds.bias - power) << bounds.shift));
+        let place = b.binary(Binary::Add, doubled, offset);
+        b.binary(Binary::Ge, place, beyond)
     }
 }
 

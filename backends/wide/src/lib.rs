@@ -56,10 +56,10 @@ pub fn compile(function: &Function, features: Features) -> Result<Code, Refusal>
     fusebox_vector::debug_verify(&numbered, "value numbering");
     // Without mask registers, masks would take those of accumulators.
     if features.avx512
-        && let Some(apart) = fusebox_vector::numbers(&numbered)
+        && let Some(apart) = fusebox_vector::extremes(&numbered)
     {
         numbered = fusebox_vector::number(&apart);
-        fusebox_vector::debug_verify(&numbered, "NaN apart");
+        fusebox_vector::debug_verify(&numbered, "extremes");
     }
     if let Some(with_products) = fusebox_vector::reciprocals(&numbered) {
         numbered = fusebox_vector::number(&with_products);

@@ -115,7 +115,7 @@ fn run_on(
     let rows = rows.and_then(|lengths| Rows::of(lengths, &read, run.outermost));
     run.elements = rows.as_ref().map(Rows::elements);
     run.way = run.way();
-    // Whom helpers would not hear does it alone: that says nothing of what it takes them.
+    // While all helpers sleep, a launch that is to be shared may run alone: its time says nothing of sharing.
     let begun = (run.way.is_measured() && !(run.way.shared && shared.threads.asleep())).then(Instant::now);
     if let Some(rows) = rows {
         run.cuts = run.pieces().map(|pieces| rows.cuts(pieces));
@@ -244,7 +244,7 @@ impl<'a> KernelLaunch<'a> {
         Clock::new(self.loaded.measured.as_deref())
     }
 
-    /// Whether threads share it: none are asked where there are none.
+    /// Whether threads share it; never where there is one thread.
     fn way(&self) -> Way {
         if self.shared.threads.count() == 1 {
             return Way::default();

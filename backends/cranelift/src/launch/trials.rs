@@ -18,31 +18,31 @@ const SIZES: usize = (FEWER * MORE).ilog2() as usize;
 /// Parts of one in which it is said how many times as long as estimated launches took.
 const ONE: u64 = 1 << 16;
 
-/// Launches before the first are done the other way.
+/// So many launches are done as the estimate says before the other way is tried.
 const FIRST: u32 = 16;
 
-/// So many launches in turn, at most, are done the way that seems to take longer: helpers are awake only where launches are shared for a while.
+/// A trial of the way that seems to take longer is so many launches in a row, at most: helpers wake up only where launches are shared for a while.
 const OTHERS: u32 = 64;
 
-/// So many that are measured are enough of them.
+/// A trial ends when so many of its launches are measured.
 const ENOUGH: u32 = 8;
 
-/// Launches from the first of the other way to the next, if they take a little longer; twice as many where they take twice as long.
+/// Launches from one trial to the next, where the other way takes less than twice as long; twice as many where it takes twice as long.
 const APART: u32 = 512;
 
-/// Of the others, one of so many is measured: clocks take time too.
+/// Of launches outside of trials one of so many is measured: clocks take time too.
 const MEASURED: u32 = 8;
 
-/// What launches of a kernel took on one thread, and shared.
+/// What launches of a kernel took on one thread, and shared. Backends that run the same code have one.
 #[derive(Debug, Default)]
 pub(crate) struct Trials([Trial; SIZES]);
 
 /// Launches of about the same work.
 #[derive(Debug, Default)]
 struct Trial {
-    /// How many there were, since those that were done the other way began.
+    /// How many there were: at first since the beginning, later since the last trial began.
     launches: AtomicU32,
-    /// How many were measured of those done the other way, the last time.
+    /// How many launches of the last trial were measured.
     others: AtomicU32,
     /// What they took alone, and shared, in parts of what was estimated; 0 before the first that was measured.
     took: [AtomicU32; 2],

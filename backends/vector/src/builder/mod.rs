@@ -115,6 +115,12 @@ impl Builder {
         value
     }
 
+    /// A uniform `f32` or `f64`, rounded.
+    pub(crate) fn float(&mut self, element: ElementType, value: f64) -> Value {
+        let single = element == ElementType::F32;
+        self.constant(if single { Constant::from(value as f32) } else { Constant::from(value) })
+    }
+
     /// A uniform `i64`.
     pub fn int(&mut self, value: i64) -> Value {
         self.constant(Constant::from(value))

@@ -83,11 +83,10 @@ impl<'a> Select<'a> {
                 Registers::One(self.unary_one(*function, *a)?)
             }
             Op::Unary(function, a) => self.unary_gang(*function, *a)?,
-            Op::Binary(function, a, b) if ty.lanes == 1 => Registers::One(self.binary_one(*function, *a, *b, result)?),
-            Op::Binary(function, a, b) => self.binary_gang(*function, *a, *b)?,
-            Op::OfNumbers(function, a, b) if ty.lanes == 1 => {
+            Op::Binary(function, a, b) | Op::OfNumbers(function, a, b) if ty.lanes == 1 => {
                 Registers::One(self.binary_one(*function, *a, *b, result)?)
             }
+            Op::Binary(function, a, b) => self.binary_gang(*function, *a, *b)?,
             Op::OfNumbers(function, a, b) => self.of_numbers(*function, *a, *b)?,
             Op::Fma(a, b, c) => self.fma(ty, *a, *b, *c)?,
             Op::Convert(a) if ty.lanes == 1 => Registers::One(self.convert_one(*a, ty.element)?),

@@ -15,7 +15,7 @@ pub(crate) struct Values<'p> {
     /// Scalars that are linear in others.
     forms: HashMap<ValueId, Linear>,
     /// Scalars that are the greater of 0 and this.
-    numbers: HashMap<ValueId, Linear>,
+    clamped: HashMap<ValueId, Linear>,
     /// Holds at every point after where it was noted.
     pub(crate) facts: Facts,
     /// Scalars that are extents of arrays that have been made.
@@ -38,7 +38,7 @@ impl<'p> Values<'p> {
             program,
             list: Vec::new(),
             forms: HashMap::new(),
-            numbers: HashMap::new(),
+            clamped: HashMap::new(),
             facts: Facts::default(),
             extents: HashSet::new(),
             order: Vec::new(),
@@ -118,13 +118,13 @@ impl<'p> Values<'p> {
     }
 
     /// Notes that a scalar is the greater of 0 and a scalar of this form.
-    pub(crate) fn count(&mut self, id: ValueId, number: Linear) {
-        self.numbers.insert(id, number);
+    pub(crate) fn clamp(&mut self, id: ValueId, number: Linear) {
+        self.clamped.insert(id, number);
     }
 
     /// The form of the scalar that a scalar is the greater of, and 0.
-    pub(crate) fn number_of(&self, id: ValueId) -> Option<Linear> {
-        self.numbers.get(&id).map(|number| {
+    pub(crate) fn clamped_of(&self, id: ValueId) -> Option<Linear> {
+        self.clamped.get(&id).map(|number| {
             number.map(&mut |&atom| match atom {
                 Atom::Value(of) => self.form_of(of),
                 Atom::Local(_) => Linear::term(atom),

@@ -113,8 +113,8 @@ impl<'p> Lower<'p> {
         for fact in learned.facts {
             self.values.facts.add(0, fact);
         }
-        for (id, number) in learned.counts {
-            self.values.count(id, number);
+        for (id, number) in learned.clamped {
+            self.values.clamp(id, number);
         }
     }
 }

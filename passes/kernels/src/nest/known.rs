@@ -23,7 +23,7 @@ pub(crate) struct Known<'v> {
     pub(super) forms: HashMap<LocalId, Linear>,
     pub(super) facts: Facts,
     /// Scalars that are the greater of 0 and this.
-    pub(super) counts: HashMap<LocalId, Linear>,
+    pub(super) clamped: HashMap<LocalId, Linear>,
     /// Sizes and scalars from outside.
     pub(super) outer: HashMap<LocalId, ValueId>,
 }
@@ -82,11 +82,11 @@ impl Known<'_> {
         self.note_order(small, 0, large, if everywhere { 0 } else { depth });
     }
 
-    /// Notes, where a level over so many steps is open, that these are no more than the number that they are the greater of, and 0: there is a step.
+    /// Notes what holds where a level over so many steps is open. If their number is the greater of 0 and another, it is that other: there is a step.
     pub(super) fn note_steps(&mut self, steps: &Linear, depth: u32) {
         let steps = self.in_plan(steps);
         if let Some(&Atom::Value(id)) = steps.as_term()
-            && let Some(number) = self.values.number_of(id)
+            && let Some(number) = self.values.clamped_of(id)
         {
             self.note_order(&steps, 0, &number, depth);
         }
@@ -151,7 +151,7 @@ impl Known<'_> {
                             .into_iter()
                             .find(|(zero, _)| zero.as_constant() == Some(0));
                         if let Some((_, other)) = other {
-                            self.counts.insert(result.id, other.clone());
+                            self.clamped.insert(result.id, other.clone());
                         }
                         return;
                     }

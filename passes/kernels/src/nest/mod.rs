@@ -124,7 +124,7 @@ impl<'v> KernelBuilder<'v> {
                 points: Vec::new(),
                 forms: HashMap::new(),
                 facts: Facts::default(),
-                counts: HashMap::new(),
+                clamped: HashMap::new(),
                 outer: HashMap::new(),
             },
             sizes: Vec::new(),

@@ -19,7 +19,7 @@ pub(crate) struct Learned {
     /// What is not negative.
     pub(crate) facts: Vec<Linear>,
     /// Those that are the greater of 0 and this.
-    pub(crate) counts: Vec<(ValueId, Linear)>,
+    pub(crate) clamped: Vec<(ValueId, Linear)>,
 }
 
 /// How a reduce or scan is to associate, as far as its operation says.
@@ -150,8 +150,8 @@ impl KernelBuilder<'_> {
         };
         learned.facts.extend(self.known.facts.outside().filter_map(|fact| named(fact).filter(|named| named != fact)));
         for (local, &id) in &names {
-            let number = self.known.counts.get(local).and_then(|number| named(&self.known.in_plan(number)));
-            learned.counts.extend(number.map(|number| (id, number)));
+            let number = self.known.clamped.get(local).and_then(|number| named(&self.known.in_plan(number)));
+            learned.clamped.extend(number.map(|number| (id, number)));
         }
         learned
     }

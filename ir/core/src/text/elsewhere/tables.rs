@@ -346,7 +346,7 @@ pub(in crate::text) const LABELS: &[Elsewhere] = &[
         "let s: f32 = fold(|x, y| x + y, 0.0, xs)",
     ),
     known(
-        &["reverse", "descending", "ascending", "order"],
+        &["reverse", "descending", "ascending"],
         "is not there: keys go up, and others are made",
         "let keys: [n]f32 = map(|x| -x, xs) let sorted: [n]f32, t: [n]f32 = sort(keys, carry: xs)",
     ),

@@ -1,7 +1,7 @@
 //! Which accumulators look for NaN beside them.
 
 use fusebox_ir::{Binary, Constant, ElementType, ElementType::F32, Unary};
-use fusebox_vector::{Builder, Function, Memory, Op, Value, number, numbers, verify};
+use fusebox_vector::{Builder, Function, Memory, Op, Value, extremes, number, verify};
 
 const LANES: u32 = 16;
 
@@ -36,7 +36,7 @@ fn infinity(b: &mut Builder) -> Value {
 /// How many functions take numbers alone, and of how many values it is asked whether they are NaN; none of a function that stays.
 fn apart(function: &Function) -> Option<(usize, usize)> {
     assert_eq!(verify(function), Ok(()));
-    let made = number(&numbers(function)?);
+    let made = number(&extremes(function)?);
     assert_eq!(verify(&made), Ok(()), "{made}");
     let count = |is: &dyn Fn(&Op) -> bool| made.instructions().iter().filter(|inst| is(&inst.op)).count();
     assert!(
@@ -132,5 +132,5 @@ fn others_stay() {
 
 fn apart_of(function: &Function) -> Option<String> {
     assert_eq!(verify(function), Ok(()));
-    numbers(function).map(|made| made.to_string())
+    extremes(function).map(|made| made.to_string())
 }

@@ -12,10 +12,10 @@ use crate::{Builder, Function, Inst, Loop, Op, Region, Type, Value};
 const MOST_MASKS: usize = 3;
 
 /// The function with such accumulators; none where it has no such loops.
-pub fn numbers(function: &Function) -> Option<Function> {
-    let mut own = Numbers {
+pub fn extremes(function: &Function) -> Option<Function> {
+    let mut own = Extremes {
         uses: vec![0; function.types.len()],
-        numbers: vec![None; function.types.len()],
+        known: vec![None; function.types.len()],
         b: Builder::beside(function),
         any: false,
     };
@@ -24,7 +24,7 @@ pub fn numbers(function: &Function) -> Option<Function> {
             own.uses[operand.0 as usize] += 1;
         }
         if let ([result], Op::Constant(constant)) = (&inst.results[..], &inst.op) {
-            own.numbers[result.0 as usize] = Some(*constant);
+            own.known[result.0 as usize] = Some(*constant);
         }
     }
     let mut body = function.body.clone();
@@ -32,11 +32,11 @@ pub fn numbers(function: &Function) -> Option<Function> {
     own.any.then(|| Function { body, ..own.b.finish(function.name.clone()) })
 }
 
-struct Numbers {
+struct Extremes {
     /// How often each value of the function is used.
     uses: Vec<u32>,
     /// What values are known to be.
-    numbers: Vec<Option<Constant>>,
+    known: Vec<Option<Constant>>,
     b: Builder,
     any: bool,
 }
@@ -67,7 +67,7 @@ struct Mask {
     bags: Vec<(Value, Bag)>,
 }
 
-impl Numbers {
+impl Extremes {
     fn region(&mut self, region: &mut Region) {
         let mut at = 0;
         while at < region.0.len() {
@@ -114,12 +114,7 @@ impl Numbers {
                 let made = maker.map_or(&mut results, |&at| &mut behind[at].results);
                 made.iter_mut().filter(|own| **own == value).for_each(|own| *own = number);
                 self.b.open();
-                let nan = if self.b.element(value) == ElementType::F32 {
-                    Constant::from(f32::NAN)
-                } else {
-                    Constant::from(f64::NAN)
-                };
-                let nan = self.b.constant(nan);
+                let nan = self.b.float(self.b.element(value), f64::NAN);
                 let nan = self.b.splat(nan, lanes);
                 self.b.push(&[value], Op::Select(last, nan, number));
                 choices.push((maker.map_or(0, |&at| at + 1), self.b.close().0));
@@ -230,7 +225,7 @@ impl Numbers {
 
     /// Whether it is known not to be NaN.
     fn is_number(&self, value: Value) -> bool {
-        let known = self.numbers.get(value.0 as usize).copied().flatten();
+        let known = self.known.get(value.0 as usize).copied().flatten();
         known.and_then(Constant::as_f64).is_some_and(|number| !number.is_nan())
     }
 }
