@@ -132,6 +132,21 @@ pub fn scans_of_rows(ways: &dyn Ways) {
     );
 }
 
+/// More rows than anybody could go through, which take no memory as they have no elements; two launches beside others, that small plans have too.
+pub fn rows_of_no_elements(ways: &dyn Ways) {
+    let inputs = [vec![Array::scalar(1i64 << 49), Array::scalar(0i64)]];
+    for (extents, at) in [("k, m", "i, j"), ("4, k, m", "l, i, j"), ("k, 3, m", "l, i, j")] {
+        let ty = extents.replace('k', "?").replace('m', "?");
+        let made = format!("let a: [{extents}]i64 = generate([{extents}], |{at}| i + j)");
+        for then in ["map(|x| x * 2, a)", "scanl1(|x, y| x + y, a)"] {
+            let source = format!(
+                "fn f(k: i64, m: i64) -> [{ty}]i64, [4]i64 {{ {made} let b: [{extents}]i64 = {then} let c: [4]i64 = generate([4], |p| p + m) let d: [4]i64 = scanl1(|x, y| x + y, c) return b, d }}"
+            );
+            check(ways, &source, &inputs);
+        }
+    }
+}
+
 /// Scans of rows of the same length by functions that cost more than their loads: in order, so that rows may be lanes.
 pub fn scans_of_rows_by_costly_functions(ways: &dyn Ways) {
     let mut random = Random(12);
@@ -284,6 +299,6 @@ pub fn scans_of_components_that_are_apart(ways: &dyn Ways) {
 #[macro_export]
 macro_rules! associations {
     ($ways:expr) => {
-        $crate::each!($ways, associations: folds_of_functions_that_commute, folds_of_functions_without_an_identity, folds_of_functions_that_do_not_commute, folds_of_rows_and_columns, matrix_products, scans_of_functions_that_commute, scans_of_functions_that_do_not_commute, scans_of_rows, scans_of_rows_by_costly_functions, segments, permutes_in_every_order, filters_and_expands, stencils_with_every_boundary, scans_of_components_that_are_apart);
+        $crate::each!($ways, associations: folds_of_functions_that_commute, folds_of_functions_without_an_identity, folds_of_functions_that_do_not_commute, folds_of_rows_and_columns, matrix_products, scans_of_functions_that_commute, scans_of_functions_that_do_not_commute, scans_of_rows, rows_of_no_elements, scans_of_rows_by_costly_functions, segments, permutes_in_every_order, filters_and_expands, stencils_with_every_boundary, scans_of_components_that_are_apart);
     };
 }

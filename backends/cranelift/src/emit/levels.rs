@@ -4,7 +4,7 @@ use std::{collections::HashMap, ops::Range};
 
 use fusebox_ir::{
     Action, Binary,
-    analysis::kernels::trip_count,
+    analysis::kernels::{idle_without, trip_count},
     association::{BLOCK, TILE},
 };
 use fusebox_schedule::{By, Loop, Node, SplitBy};
@@ -33,6 +33,7 @@ impl<'k> Emitter<'k> {
         let (Val::Uniform(from), Val::Uniform(to)) = (from, to) else {
             return Err(self.broken("bounds of a level differ between lanes"));
         };
+        let to = self.idle.filter(|_| depth == 0).map_or(to, |idle| self.b.select(idle, from, to));
         if let [Node::Choose { level, fewer_than, then, otherwise }] = nodes {
             let counted = &kernel.levels[*level as usize];
             let (from, to) = (self.operand(counted.from)?, self.operand(counted.to)?);
@@ -107,6 +108,22 @@ impl<'k> Emitter<'k> {
         self.bounded.truncate(known);
         for position in panels {
             self.panels.remove(&position);
+        }
+        Ok(())
+    }
+
+    /// Whether no step of the outermost level does anything, for sizes of this launch: then a range of it is none.
+    pub(super) fn find_idle(&mut self) -> Result {
+        let kernel = self.kernel;
+        for inner in idle_without(kernel, 1) {
+            let level = &kernel.levels[inner];
+            let (from, to) = (self.operand(level.from)?, self.operand(level.to)?);
+            let (from, to) = (self.plain(from), self.plain(to));
+            let empty = self.b.binary(Binary::Le, to, from);
+            self.idle = Some(self.idle.map_or(empty, |idle| self.b.binary(Binary::Or, idle, empty)));
+        }
+        if let Some(idle) = self.idle {
+            self.range.1 = self.b.select(idle, self.range.0, self.range.1);
         }
         Ok(())
     }

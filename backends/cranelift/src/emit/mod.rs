@@ -193,6 +193,8 @@ pub struct Emitter<'k> {
     arrays: Vec<Value>,
     scratch: Value,
     range: (Value, Value),
+    /// Where sizes may say so: whether no step of the outermost level does anything.
+    idle: Option<Value>,
 }
 
 type Result<T = ()> = std::result::Result<T, BackendError>;
@@ -259,6 +261,7 @@ pub fn emit(
         arrays,
         scratch,
         range,
+        idle: None,
     };
     match part {
         Part::Merge(statement) => emitter.merge(statement)?,
@@ -272,6 +275,7 @@ pub fn emit(
 impl<'k> Emitter<'k> {
     /// All statements of the kernel.
     fn everything(&mut self) -> Result {
+        self.find_idle()?;
         self.append_begin();
         self.depth(0, 0..self.kernel.statements.len())?;
         self.append_end();

@@ -27,6 +27,8 @@ pub(super) fn fold<'p>(
     if offsets.is_some() {
         extents.push(parts.len() as i64);
     }
+    // Rows of no elements take no memory, however many they are; what they fold to does.
+    let extents = val::checked(&context.name(), extents)?;
     let mut results: Vec<Vec<Constant>> = vec![Vec::new(); components.len()];
     for row in 0..val::count(outer) {
         for part in &parts {

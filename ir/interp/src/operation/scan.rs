@@ -27,9 +27,28 @@ pub(super) fn scan<'p>(
     let (outer, n) = (&extents[..extents.len() - 1], segments::innermost(extents));
     let parts = segments::rows(context, offsets, n)?;
 
+    let mut body_extents = extents.clone();
+    if let (ScanForm::Exclusive, Some(innermost)) = (form, body_extents.last_mut()) {
+        *innermost += parts.len() as i64;
+    }
+    let mut total_extents = outer.to_vec();
+    if offsets.is_some() {
+        total_extents.push(parts.len() as i64);
+    }
+    let body_extents = val::checked(&context.name(), body_extents)?;
+    // Rows of no elements take no memory, however many they are, and give none; totals do.
+    let rows = match form {
+        ScanForm::Body => {
+            total_extents = val::checked(&context.name(), total_extents)?;
+            val::count(outer)
+        }
+        ScanForm::Inclusive if arrays[0].len() == 0 => 0,
+        ScanForm::Inclusive | ScanForm::Exclusive => val::count(outer),
+    };
+
     let mut bodies: Vec<Vec<Constant>> = vec![Vec::new(); components.len()];
     let mut totals = bodies.clone();
-    for row in 0..val::count(outer) {
+    for row in 0..rows {
         for part in &parts {
             let element = |at: usize| arrays.iter().map(|a| a.at(row * n as usize + at)).collect::<Vec<_>>();
             let mut order: Vec<usize> = part.clone().collect();
@@ -77,14 +96,6 @@ pub(super) fn scan<'p>(
         }
     }
 
-    let mut body_extents = extents.clone();
-    if let (ScanForm::Exclusive, Some(innermost)) = (form, body_extents.last_mut()) {
-        *innermost += parts.len() as i64;
-    }
-    let mut total_extents = outer.to_vec();
-    if offsets.is_some() {
-        total_extents.push(parts.len() as i64);
-    }
     let mut computed = Vec::new();
     for ((&c, body), total) in components.iter().zip(bodies).zip(totals) {
         computed.push((c, Val::new(context.element(c), body_extents.clone(), body)));

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
     Action, Constant, DimBoundary, Failure, Fault, IndexMap, Kernel, KernelArrayId, LevelOrder, RunError,
-    ScalarOperand, ScatterOrder, Statement, association::chunks,
+    ScalarOperand, ScatterOrder, Statement, analysis::kernels::idle_without, association::chunks,
 };
 
 use super::{
@@ -37,6 +37,7 @@ pub(super) fn run(
         stored: vec![Vec::new(); kernel.arrays.len()],
         writes: 0,
         bytes_written: 0,
+        idle: (0..kernel.levels.len()).map(|level| idle_without(kernel, level + 1)).collect(),
     };
     let statements: Vec<usize> = (0..kernel.statements.len()).collect();
     run.point(0, &statements)?;
@@ -76,6 +77,8 @@ struct KernelRun<'k> {
     stored: Vec<Vec<u64>>,
     writes: u64,
     bytes_written: u64,
+    /// For each level, those without whose steps its own do nothing.
+    idle: Vec<Vec<usize>>,
 }
 
 impl<'k> KernelRun<'k> {
@@ -116,8 +119,12 @@ impl<'k> KernelRun<'k> {
                 _ => {}
             }
         }
-        let (from, to) = (self.machine.integer(level.from), self.machine.integer(level.to));
-        let to = if to.checked_sub(from).is_some() { to } else { from };
+        let (from, to) = self.bounds(depth);
+        let is_empty = |&inner: &usize| {
+            let (from, to) = self.bounds(inner);
+            from >= to
+        };
+        let to = if self.idle[depth].iter().any(is_empty) { from } else { to };
         let mut steps: Box<dyn Iterator<Item = i64>> = Box::new(from..to);
         if down {
             steps = Box::new((from..to).rev());
@@ -152,6 +159,13 @@ impl<'k> KernelRun<'k> {
             }
         }
         Ok(())
+    }
+
+    /// The first step of a level, and one after the last.
+    fn bounds(&self, level: usize) -> (i64, i64) {
+        let level = &self.machine.kernel.levels[level];
+        let (from, to) = (self.machine.integer(level.from), self.machine.integer(level.to));
+        (from, if to.checked_sub(from).is_some() { to } else { from })
     }
 
     fn seeds(&self, seeds: &[ScalarOperand]) -> Element {

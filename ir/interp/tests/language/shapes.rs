@@ -112,6 +112,33 @@ fn empty_arrays_of_large_extents() {
     assert!(fails(program, &["0", "1125899906842625"]).contains("does not fit in memory"));
 }
 
+/// Rows of no elements are not gone through, however many they are.
+#[test]
+fn rows_of_no_elements() {
+    for program in [
+        "fn f(k: i64) -> [?, ?]i64 { let y: [k, 0]i64 = generate([k, 0], |i, j| i) let s: [k, 0]i64 = scanl1(|a, b| a + b, y) return s }",
+        "fn f(k: i64) -> [?, ?]i64 { let y: [k, 0]i64 = generate([k, 0], |i, j| i) let s: [k, 0]i64 = map(|a| a + 1, y) return s }",
+        "fn f(k: i64) -> [?, ?]i64 { let y: [k, 0]i64 = generate([k, 0], |i, j| i) let s: [k, 0]i64 = sort(y) return s }",
+    ] {
+        assert_eq!(run(program, &["2"]), "empty [2, 0]");
+        assert_eq!(run(program, &["562949953421312"]), "empty [562949953421312, 0]");
+    }
+}
+
+/// What such rows fold to takes memory, and so do the totals of their scans.
+#[test]
+fn results_of_rows_of_no_elements() {
+    for program in [
+        "fn f(k: i64) -> [?]i64 { let y: [k, 0]i64 = generate([k, 0], |i, j| i) let s: [k]i64 = fold(|a, b| a + b, 0, y) return s }",
+        "fn f(k: i64) -> [?]i64 { let y: [k, 0]i64 = generate([k, 0], |i, j| i) let x: [k, 0]i64, s: [k]i64 = scanl'(|a, b| a + b, 0, y) return s }",
+    ] {
+        assert_eq!(run(program, &["2"]), "[0, 0]");
+        assert!(
+            fails(program, &["562949953421312"]).ends_with("`s` of extents [562949953421312] does not fit in memory")
+        );
+    }
+}
+
 /// A scalar is an array of rank 0; operations on arrays of rank 0 are those of any rank.
 #[test]
 fn rank_zero() {

@@ -4,6 +4,7 @@ mod accumulators;
 mod by_row;
 mod cheap;
 mod depths;
+mod idle;
 mod lanes;
 mod long_levels;
 mod of_lengths;
@@ -22,6 +23,7 @@ pub use self::{
     by_row::{ByRow, RowUse, by_row},
     cheap::is_cheap,
     depths::{depths, trip_count},
+    idle::idle_without,
     lanes::{AcrossLanes, Lanes},
     long_levels::{LongLevels, long_level},
     of_lengths::of_lengths,
