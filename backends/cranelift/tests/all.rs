@@ -39,6 +39,7 @@ mod schedules;
 mod small_plans;
 mod sort;
 mod strips;
+mod tiles_of_rows;
 mod together;
 mod turns;
 mod vector_ir;

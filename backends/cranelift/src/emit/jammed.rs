@@ -15,8 +15,8 @@ use crate::vector::Value;
 /// Steps that run at once.
 pub(super) struct Jam {
     steps: Vec<JammedStep>,
-    /// What depends on the step.
-    lanes: Lanes,
+    /// What depends on the step, of each level that has several.
+    lanes: Vec<Lanes>,
 }
 
 /// What one of the steps has for itself.
@@ -105,21 +105,32 @@ impl<'k> Emitter<'k> {
         Ok(())
     }
 
-    /// `count` steps from `low` on, at once.
+    /// `count` steps from `low` on, at once; where steps of the level around are at once, too, all of these with each of those.
     fn all_at_once(&mut self, level: &EmittedLevel, low: Value, count: u32) -> Result {
-        let outer = self.locals.clone();
-        let mut jam = Jam { steps: Vec::new(), lanes: Lanes::of(self.kernel, level.depth) };
+        let (locals, around) = (self.locals.clone(), self.jam.take());
         let own = self.kernel.levels[level.depth].index.id;
+        let mut indices = Vec::new();
         for number in 0..count {
             let step = self.b.add_int(low, number.into());
             self.index(level, step);
-            let index = self.locals.remove(&own).into_iter().map(|index| (own, index));
-            jam.steps.push(JammedStep { locals: index.collect(), reduces: HashMap::new() });
+            indices.extend(self.locals.remove(&own));
+        }
+        let mut jam = Jam { steps: Vec::new(), lanes: vec![Lanes::of(self.kernel, level.depth)] };
+        jam.lanes.extend(around.iter().flat_map(|around| around.lanes.iter().cloned()));
+        let of_around = around.as_ref().map_or_else(
+            || vec![HashMap::new()],
+            |around| around.steps.iter().map(|step| step.locals.clone()).collect(),
+        );
+        for known in of_around {
+            for &index in &indices {
+                let mut locals = known.clone();
+                locals.insert(own, index);
+                jam.steps.push(JammedStep { locals, reduces: HashMap::new() });
+            }
         }
         self.jam = Some(jam);
         self.depth(level.depth + 1, level.inner.clone())?;
-        self.jam = None;
-        self.locals = outer;
+        (self.locals, self.jam) = (locals, around);
         Ok(())
     }
 
@@ -129,7 +140,10 @@ impl<'k> Emitter<'k> {
         match &statement.action {
             Action::Load { array, .. } if self.kernel.arrays[array.index()].access != Access::Read => true,
             Action::Load { .. } | Action::Scalar(_) => {
-                statement.results().iter().any(|local| jam.lanes.local(local.id) != AcrossLanes::Uniform)
+                let by = |lanes: &Lanes| {
+                    statement.results().iter().any(|local| lanes.local(local.id) != AcrossLanes::Uniform)
+                };
+                jam.lanes.iter().any(by)
             }
             _ => true,
         }

@@ -8,20 +8,30 @@ use crate::{
 
 impl Check<'_> {
     /// Some steps at once are single steps of a serial loop, and each level inside has plain loops over all of it, over its pieces, or over a window of
-    /// it, or is a row.
+    /// it, or is a row. Right around rows, the level inside may have several steps at once, too: that is a tile of rows and columns.
     pub(super) fn jam(&mut self, each: &Loop, depth: usize) {
         if each.by != By::Serial {
             self.fault("only gangs, and steps one after the other on a processor, are unrolled");
             return;
         }
-        if each.unroll > MOST_JAMMED {
-            self.fault(format!("{} steps at once are more than {MOST_JAMMED}", each.unroll));
+        let level = self.level_of(each.axis);
+        let inner = &self.leaf.loops[depth + 1..];
+        let columns = match inner {
+            [columns, row] if self.nest.is_row(self.kernel, row) => Some(columns).filter(|columns| {
+                columns.by == By::Serial
+                    && !columns.border
+                    && columns.up_to.is_none()
+                    && self.level_of(columns.axis) == level + 1
+            }),
+            _ => None,
+        };
+        let all = each.unroll.saturating_mul(columns.map_or(1, |columns| columns.unroll));
+        if all > MOST_JAMMED {
+            self.fault(format!("{all} steps at once are more than {MOST_JAMMED}"));
         }
         if self.made_by(each.axis).is_some_and(|(.., pieces)| pieces) {
             self.fault("pieces do not run at once: their steps do");
         }
-        let level = self.level_of(each.axis);
-        let inner = &self.leaf.loops[depth + 1..];
         let plain = inner.iter().all(|inner| {
             let row = self.nest.is_row(self.kernel, inner);
             let gang = matches!(inner.by, By::Lanes(_)) && inner.remainder != Remainder::Masked;
@@ -30,7 +40,7 @@ impl Check<'_> {
             (inner.axis == whole || pieces)
                 && self.level_of(inner.axis) > level
                 && (row || gang || inner.by == By::Serial)
-                && (row || inner.unroll == 1)
+                && (row || inner.unroll == 1 || columns.is_some_and(|columns| columns.axis == inner.axis))
                 && (inner.out_of_cache.is_none() || !combines(self.kernel, level))
                 && inner.pack.is_empty()
         });

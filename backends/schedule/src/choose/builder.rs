@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fusebox_ir::{Kernel, analysis::kernels::LongLevels};
 
 use crate::{
-    choose::{Preferences, at_once::AtOnce, together::Together},
+    choose::{Preferences, at_once::AtOnce, tile::Tile, together::Together},
     nest::Gang,
     schedule::{Axis, Nest},
     target::Cpu,
@@ -75,6 +75,8 @@ pub(super) struct Builder<'k> {
     pub(super) least: u32,
     /// A level that has this many steps or more.
     pub(super) longer_than: Option<(usize, u32)>,
+    /// Steps of two levels that run at once around rows, where the nest being made has them.
+    pub(super) tile: Option<Tile>,
     /// A level that has fewer steps than this, which are a row.
     pub(super) shorter_than: Option<(usize, u32)>,
     pub(super) nest: Nest,

@@ -73,7 +73,7 @@ impl Builder<'_> {
             return None;
         }
         let lanes = gang.filter(|gang: &Gang| gang.level == outer + 1).map_or(1, |gang| gang.lanes);
-        let steps = WINDOW.max(lanes);
+        let steps = self.tile.map_or(WINDOW.max(lanes), |tile| tile.columns);
         let longer = trip_count(&self.kernel.levels[outer + 1]).is_none_or(|count| count > i64::from(steps));
         longer.then_some(steps)
     }

@@ -18,7 +18,7 @@ use crate::{
 
 /// Vector registers that a tile needs beside its accumulators and what its steps share: what one of them has, their product, and two without which
 /// accumulators are moved to the stack and back.
-const BESIDE: u32 = 4;
+pub(super) const BESIDE: u32 = 4;
 
 /// Steps of a tile: more share a load among more, but are left over more often.
 const ENOUGH: u32 = 8;
@@ -89,6 +89,9 @@ impl Builder<'_> {
         let tile = own + 1 < self.kernel.levels.len();
         if !self.is_plain(body, self.preferences.jam.is_some() || window || tile) {
             return None;
+        }
+        if let Some(tile) = self.tile.filter(|tile| window && tile.level + 1 == level) {
+            return Some(Jam::of(tile.columns));
         }
         let combines = combines(self.kernel, level);
         if combines && Node::stream(body) {

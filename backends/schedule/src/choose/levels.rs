@@ -109,6 +109,7 @@ impl<'k> Builder<'k> {
             rows_together: false,
             longer_than: None,
             shorter_than: None,
+            tile: None,
             least: 0,
             nest: Nest::default(),
         }

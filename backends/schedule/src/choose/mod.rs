@@ -21,6 +21,7 @@ mod partitions;
 mod rows;
 mod runs;
 mod steps;
+mod tile;
 mod together;
 mod version;
 

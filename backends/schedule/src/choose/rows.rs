@@ -287,9 +287,9 @@ impl Builder<'_> {
         let least = self.no_row_to(gang.level, None);
         let row = self.windows_are_rows(gang).then(|| self.first_row(cpu, gang, least)).flatten();
         let Some(row) = row.filter(|row| row.lanes > 1) else { return self.packed() };
-        self.shorter_than = Some((gang.level, row.fewer_than));
+        (self.shorter_than, self.tile) = (Some((gang.level, row.fewer_than)), self.tile(row));
         let then = self.packed();
-        self.shorter_than = None;
+        (self.shorter_than, self.tile) = (None, None);
         let longer = self.longer_than.replace((gang.level, row.fewer_than));
         let otherwise = self.packed();
         self.longer_than = longer;

@@ -35,7 +35,9 @@ impl Builder<'_> {
                 let abreast = if around_window { None } else { self.abreast(level, axis, trip) };
                 let by = abreast.map_or(By::Serial, By::Abreast);
                 let mut each = Loop::new(axis, by, body);
-                if by == By::Serial
+                if let Some(tile) = self.tile.filter(|tile| around_window && tile.level == level) {
+                    each.unroll = tile.rows;
+                } else if by == By::Serial
                     && (!around_window || self.panels.is_some())
                     && let Some(jam) = self.jammed(level, axis, &each.body)
                 {

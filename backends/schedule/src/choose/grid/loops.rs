@@ -34,6 +34,7 @@ pub(super) fn loops(kernel: &Kernel, grid: Grid) -> Nest {
         least: 0,
         longer_than: None,
         shorter_than: None,
+        tile: None,
         nest: Nest::default(),
     };
     let nodes = match grid {
