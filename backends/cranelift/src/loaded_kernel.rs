@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fusebox_backend::Few;
-use fusebox_ir::{Kernel, analysis::kernels::RowLengths};
+use fusebox_ir::{Kernel, KernelArrayId, analysis::kernels::RowLengths};
 use fusebox_schedule::Guard;
 
 use crate::{
@@ -29,6 +29,8 @@ pub(crate) struct LoadedKernel {
     pub(crate) gang: i64,
     /// Where the lengths of its rows are, where threads take as many elements each.
     pub(crate) lengths: Option<RowLengths>,
+    /// Arrays of which steps of the outermost level read elements of their own, where those are read again for each piece of the level inside.
+    pub(crate) read_again: Few<KernelArrayId>,
     /// If a level inside of it goes across lanes, the fewest steps at which it does.
     pub(crate) inner_gang: Option<u32>,
     /// The scatter whose elements may be put aside.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use fusebox_backend::BackendError;
+use fusebox_backend::{BackendError, Few};
 use fusebox_ir::{
-    Kernel,
-    analysis::kernels::{in_partitions, row_lengths},
+    Action, Kernel, KernelArrayId,
+    analysis::kernels::{AcrossLanes, Lanes, in_partitions, row_lengths},
 };
 use fusebox_wide::Code;
 
@@ -82,6 +82,8 @@ impl Made {
         let Self { functions, codes, wide } = self;
         let by_elements = (functions.schedule.iter().flat_map(|schedule| &schedule.versions))
             .any(|version| version.nest.by_elements());
+        let again = (functions.schedule.iter().flat_map(|schedule| &schedule.versions))
+            .any(|version| version.nest.goes_over_rows_again(kernel.levels.len()));
         let partitioned = (functions.schedule.iter().flat_map(|schedule| schedule.versions.last()))
             .find_map(|version| version.nest.partitioned())
             .and_then(|(statement, targets, from)| {
@@ -98,6 +100,7 @@ impl Made {
             trials: Arc::default(),
             wide,
             lengths: by_elements.then(|| row_lengths(kernel)).flatten(),
+            read_again: if again { read_at_each_step(kernel) } else { Few::new() },
             inner_gang: functions.gang.filter(|gang| gang.level > 0).map(|_| {
                 let nest =
                     functions.schedule.iter().flat_map(|schedule| &schedule.versions).map(|version| &version.nest);
@@ -111,4 +114,19 @@ impl Made {
             versions: Vec::new(),
         }
     }
+}
+
+/// Arrays of which steps of the outermost level read elements of their own.
+fn read_at_each_step(kernel: &Kernel) -> Few<KernelArrayId> {
+    let lanes = Lanes::of(kernel, 0);
+    let mut found = Few::new();
+    for statement in &kernel.statements {
+        if let Action::Load { array, map, .. } = &statement.action
+            && lanes.position(map) != AcrossLanes::Uniform
+            && !found.contains(array)
+        {
+            found.push(*array);
+        }
+    }
+    found
 }

@@ -35,7 +35,7 @@ fn programs() -> [String; 5] {
 }
 
 /// Rows, columns and lengths around tiles of 2 by 3, and around the lengths that rows have.
-const SIZES: [[usize; 3]; 11] = [
+const SIZES: [[usize; 3]; 13] = [
     [0, 4, 600],
     [4, 0, 600],
     [1, 1, 513],
@@ -44,6 +44,8 @@ const SIZES: [[usize; 3]; 11] = [
     [5, 7, 640],
     [2, 4, 4096],
     [3, 3, 4097],
+    [3, 5, 8192],
+    [2, 4, 12_300],
     [7, 8, 8],
     [4, 5, 33],
     [9, 10, 520],
@@ -84,8 +86,15 @@ fn has_the_bits_of_the_interpreter(
         let mut book = Book::default();
         book.insert(kernel, Schedule::parse(&text, kernel).unwrap());
         let schedules = Arc::new(book);
-        let backend =
-            Cranelift::new(Config { threads, share_from_ns: 1, schedules, features, ..Config::default() }).unwrap();
+        let backend = Cranelift::new(Config {
+            threads,
+            share_from_ns: 1,
+            strip_bytes: if threads == 1 { 20_000 } else { 0 },
+            schedules,
+            features,
+            ..Config::default()
+        })
+        .unwrap();
         let loaded = compiled(&backend, &plan).unwrap().load_plan().unwrap();
         for inputs in &inputs {
             let (own, expected) = (loaded.run_plan(inputs).unwrap(), interpreted(&plan, inputs).unwrap());
@@ -166,4 +175,33 @@ fn tiles_are_refused_with_the_reason() {
         &[("loop x_share.4 {", "loop x_share.4 unroll 2 {"), ("loop x1_8.2 {", "loop x1_8.2 unroll 2 {")],
     );
     assert!(said.contains("has a plain loop"), "{said}");
+}
+
+/// Of rows that are longer than a block each block is a row, and goes on to the others.
+#[test]
+fn blocks_of_long_rows_are_rows() {
+    let [products, squares, ..] = programs();
+    for source in [&products, &squares] {
+        let text = chosen(source, "avx512");
+        assert!(text.contains("loop x2_block lanes(16) unroll 4, remainder masked {\n"), "{text}");
+    }
+    // Also without a tile.
+    let block = ("loop x2_block lanes(16) unroll 4 {", "loop x2_block lanes(16) unroll 4, remainder masked {");
+    assert_eq!(changed(&kernel(&products), "avx2", Preferences::default(), &[block]), "accepted");
+    if Features::AVX2.run_here() {
+        has_the_bits_of_the_interpreter(&products, ("avx2", Some(Features::AVX2)), &[block]);
+    }
+    let stored = kernel(
+        "fn f(a: [n, k]f32, b: [m, k]f32) -> [n, m]f32, [n, m, k]f32 {
+        let c: [n, m]f32, p: [n, m, k]f32 = cluster(|| {
+            horizontal p: [n, m, k]f32 = generate([n, m, k], |i, j, l| a[i, l] * b[j, l])
+            last c: [n, m]f32 = fold(|x, y| x + y, 0.5, p)
+            return c, p })
+        return c, p }",
+    );
+    let text = schedule(&stored, &Target::named("avx2").unwrap(), Preferences::default()).schedule.to_text(&stored);
+    let gangs = text.lines().find(|line| line.contains("loop x2_block lanes(")).unwrap_or_else(|| panic!("{text}"));
+    let rows = "loop x2_block lanes(16) unroll 4, remainder masked {";
+    let said = changed(&stored, "avx2", Preferences::default(), &[(gangs.trim(), rows)]);
+    assert!(said.contains("none of blocks of level 2 that are rows"), "{said}");
 }

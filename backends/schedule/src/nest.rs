@@ -88,6 +88,30 @@ impl Nest {
         false
     }
 
+    /// Whether all rows of a share of the outermost level, which are across lanes, are gone through again for each piece of the level inside, and nothing
+    /// is copied for a piece.
+    pub fn goes_over_rows_again(&self, levels: usize) -> bool {
+        let mut nodes: Vec<&Node> = self.nodes.iter().collect();
+        while let Some(node) = nodes.pop() {
+            match node {
+                Node::Loop(threads) if threads.by == By::Threads => {
+                    if let [Node::Loop(pieces), ..] = threads.body.as_slice()
+                        && let [Node::Loop(rows), ..] = pieces.body.as_slice()
+                        && self.level_of(levels, pieces.axis) == Some(1)
+                        && self.level_of(levels, rows.axis) == Some(0)
+                        && rows.pack.is_empty()
+                        && self.gang_of(levels, &rows.body).is_some_and(|gang| gang.level > 1)
+                    {
+                        return true;
+                    }
+                }
+                Node::Loop(_) | Node::Do(_) => {}
+                Node::Choose { then, otherwise, .. } => nodes.extend(then.iter().chain(otherwise)),
+            }
+        }
+        false
+    }
+
     /// Whether threads take as many steps of the level inside of the outermost one each.
     pub fn by_elements(&self) -> bool {
         self.splits.iter().any(|split| split.by == SplitBy::Elements)

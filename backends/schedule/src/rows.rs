@@ -60,8 +60,33 @@ pub fn may_be_row(kernel: &Kernel, level: usize, (lanes, unroll): (u32, u32), mo
     Ok(())
 }
 
+/// Whether each block of a level may run as a row, if a block may: what a row combines goes on to the other blocks, and a row does nothing else.
+///
+/// # Errors
+/// The first reason why not.
+pub fn blocks_may_be_rows(kernel: &Kernel, level: usize) -> Result<(), String> {
+    for (position, statement) in inside(kernel, level) {
+        let fits = match &statement.action {
+            Action::Reduce { combine, .. } => statement.when.is_none() && identities(combine).is_some(),
+            Action::Load { .. } | Action::Scalar(_) | Action::Check { .. } => true,
+            Action::Store { .. } | Action::Scan { .. } | Action::Append { .. } | Action::Scatter { .. } => false,
+        };
+        if !fits {
+            return Err(format!(
+                "statement {position} is none of blocks of level {level} that are rows: it is no reduce that has an identity, and everywhere an element"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Bytes of the accumulators that are folded together: all of a vector register, of any target.
 const TOGETHER: usize = 64;
+
+/// Whether gangs of accumulators of so many lanes can be folded together: they fill a register of any target, and have lanes that are moved alone.
+pub fn fold_together(element: ElementType, lanes: u32) -> bool {
+    matches!(element.bytes(), 4 | 8) && element.bytes() * lanes as usize >= TOGETHER
+}
 
 /// Whether the accumulators of a level that runs as a row, in gangs of `lanes`, may be folded together with those of other points of the level
 /// around, which is across as many lanes: each instruction then combines accumulators of several points.
@@ -77,8 +102,7 @@ pub fn may_be_together(kernel: &Kernel, level: usize, lanes: u32) -> Result<(), 
     for (position, statement) in inside(kernel, level) {
         let Action::Reduce { combine, values, .. } = &statement.action else { continue };
         let mut types = combine.params.iter().take(values.len()).map(|param| param.ty);
-        let whole = |ty: ElementType| matches!(ty.bytes(), 4 | 8) && ty.bytes() * lanes as usize >= TOGETHER;
-        if identities(combine).is_none() || !types.all(whole) {
+        if identities(combine).is_none() || !types.all(|ty| fold_together(ty, lanes)) {
             return Err(format!(
                 "what statement {position} reduces is not folded together: it has no identity, or lanes are not 4 or 8 bytes, {TOGETHER} in all"
             ));

@@ -244,6 +244,9 @@ impl<'k> Emitter<'k> {
         };
         match nodes {
             [Node::Loop(each), ..] if self.piece(each) == Some(BLOCK) => {
+                if let Some(row) = self.row_of(&each.body) {
+                    return self.in_pieces(BLOCK, steps, |this, start, end| this.row_of_block(nest, row, (start, end)));
+                }
                 self.in_pieces(BLOCK, steps, |this, start, end| block(this, &each.body, start, end))
             }
             _ => self.in_one_piece(nest, BLOCK, steps, |this, start, end| block(this, nodes, start, end)),

@@ -54,6 +54,13 @@ pub(super) struct Folded {
     pub(super) total: Maybe,
 }
 
+/// What rows have combined, of one reduce: one value for each of the steps that run at once.
+struct Results {
+    position: usize,
+    reduce: Reduce,
+    totals: Vec<Maybe>,
+}
+
 impl Gangs {
     /// Steps of an iteration.
     fn width(&self) -> i64 {
@@ -85,26 +92,64 @@ impl<'k> Emitter<'k> {
         if self.lanes > 1 {
             return self.rows_together(depth, inner, each, bounds);
         }
+        for Results { position, reduce, totals } in self.row_results(depth, inner, each, bounds)? {
+            for (step, total) in totals.into_iter().enumerate() {
+                if depth == 0 && self.part.is_body() {
+                    let start = self.range.0;
+                    self.leave_result(position, start, &total);
+                } else {
+                    self.at_step(step, position, |this| this.reduce_results(position, &reduce, total))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps `start` to `end` of a level, which are a block, as a row; what the row combines is the result of the block.
+    pub(super) fn row_of_block(
+        &mut self,
+        level: &EmittedLevel,
+        each: &'k Loop,
+        (start, end): (Value, Value),
+    ) -> Result {
+        let bounds = (self.b.add(level.from, start), self.b.add(level.from, end));
+        // The reduces of all blocks wait while the row has its own.
+        let open = std::mem::take(&mut self.reduces);
+        let results = self.row_results(level.depth, level.inner.clone(), each, bounds)?;
+        self.reduces = open;
+        for Results { position, totals, .. } in results {
+            let mut totals = totals.into_iter();
+            self.reduce_at_steps(position, |this| match totals.next() {
+                Some(total) => this.block_end(position, start, total),
+                None => Err(this.broken("a block without a result")),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What a row combines, of each of the steps that run at once.
+    fn row_results(
+        &mut self,
+        depth: usize,
+        inner: Range<usize>,
+        each: &'k Loop,
+        bounds: (Value, Value),
+    ) -> Result<Vec<Results>> {
         let here = self.locals.clone();
         let mut points = self.locals_of_steps();
         points.iter_mut().for_each(|own| own.extend(here.iter().map(|(&id, &value)| (id, value))));
         let jam = self.jam.take();
         let folded = self.row_gangs(depth, inner, each, bounds, points)?;
         (self.locals, self.jam) = (here, jam);
-        for (step, folded) in folded.into_iter().enumerate() {
-            for Folded { position, reduce, total } in folded {
-                self.operation = self.kernel.operation(&self.kernel.statements[position]);
-                let lanes = self.b.lanes(total.0[0]);
-                let total = self.fold_registers(&reduce, vec![total], lanes)?;
-                if depth == 0 && self.part.is_body() {
-                    let start = self.range.0;
-                    self.leave_result(position, start, &total);
-                    continue;
-                }
-                self.at_step(step, position, |this| this.reduce_results(position, &reduce, total))?;
-            }
+        let mut results = Vec::new();
+        for number in 0..folded.first().map_or(0, Vec::len) {
+            let Folded { position, reduce, .. } = folded[0][number].clone();
+            self.operation = self.kernel.operation(&self.kernel.statements[position]);
+            let totals = folded.iter().map(|own| own[number].total.clone()).collect();
+            let totals = self.fold_each(&reduce, totals)?;
+            results.push(Results { position, reduce, totals });
         }
-        Ok(())
+        Ok(results)
     }
 
     /// The gangs of the rows of some points, of which these locals are known: what they combine, of each point and each reduce.

@@ -164,23 +164,4 @@ impl<'k> Emitter<'k> {
         }
         locals
     }
-
-    /// Gangs of accumulators, each of so many points, combined two by two until they are one: what its points have is one behind the other.
-    fn fold_points(&mut self, reduce: &Reduce, mut gangs: Vec<Maybe>, points: u32) -> Result<Maybe> {
-        let mut run = self.lanes / points;
-        while gangs.len() > 1 {
-            run /= 2;
-            let mut folded = Vec::new();
-            for pair in gangs.chunks_exact(2) {
-                let mut halves = |odd: bool| -> Maybe {
-                    let pairs = pair[0].0.iter().zip(&pair[1].0);
-                    (pairs.map(|(&low, &high)| self.b.unzip(low, high, run, odd)).collect(), None)
-                };
-                let (left, right) = (halves(false), halves(true));
-                folded.push(self.combine_maybe(reduce.combine(), &left, &right, reduce.swaps())?);
-            }
-            gangs = folded;
-        }
-        gangs.pop().ok_or_else(|| self.broken("accumulators of no points"))
-    }
 }

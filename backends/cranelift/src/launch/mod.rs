@@ -266,12 +266,27 @@ impl<'a> KernelLaunch<'a> {
         Some((threads * each).min(most) as i64)
     }
 
+    /// Of how many steps of the outermost level what is read again and again is in the second cache; none where nothing is.
+    fn steps_in_cache(&self) -> Option<i64> {
+        let bytes = |&array: &KernelArrayId| {
+            self.target_size(array).saturating_mul(self.kernel.arrays[array.index()].element.bytes())
+        };
+        let all: usize = self.loaded.read_again.iter().map(bytes).fold(0, usize::saturating_add);
+        let step = all / usize::try_from(self.outermost).ok().filter(|&steps| steps > 0)?;
+        i64::try_from(self.shared.strip_bytes / 2).ok()?.checked_div(i64::try_from(step).ok()?)
+    }
+
     /// Ranges of the outermost level; `unit` steps are never parted, nor is what makes a gang: its rest would be scalar code.
     fn ranges(&self, steps: i64, unit: i64) -> Ranges {
         let gang = self.loaded.gang;
         let unit = if gang % unit == 0 { gang } else { unit };
-        let Some(pieces) = self.pieces().filter(|_| steps > unit) else { return Ranges::one(steps) };
-        let length = (steps / pieces).max(1);
+        let pieces = self.pieces().filter(|_| steps > unit);
+        let cached = self.steps_in_cache().filter(|_| pieces.is_some() || self.shared.threads.count() == 1);
+        if pieces.is_none() && cached.is_none_or(|cached| cached >= steps) {
+            return Ranges::one(steps);
+        }
+        let length = (steps / pieces.unwrap_or(1)).min(cached.unwrap_or(steps)).max(1);
+        let unit = cached.map_or(unit, |cached| unit.min(cached.max(1)));
         let length = (length as u64).checked_next_multiple_of(unit as u64).map_or(steps, |length| length as i64);
         Ranges::new(steps, length).joined(gang)
     }

@@ -17,7 +17,7 @@ impl Check<'_> {
         let level = self.level_of(each.axis);
         let inner = &self.leaf.loops[depth + 1..];
         let columns = match inner {
-            [columns, row] if self.nest.is_row(self.kernel, row) => Some(columns).filter(|columns| {
+            [columns, .., row] if self.nest.is_row(self.kernel, row) => Some(columns).filter(|columns| {
                 columns.by == By::Serial
                     && !columns.border
                     && columns.up_to.is_none()

@@ -1,11 +1,11 @@
 //! Whether rows, and points abreast, stand where they may.
 
-use fusebox_ir::{Action, analysis::kernels::trip_count};
+use fusebox_ir::{Action, analysis::kernels::trip_count, association::BLOCK};
 
 use super::bits::Check;
 use crate::{
     abreast::{MOST_ABREAST, may_be_abreast},
-    rows::{may_be_row, may_be_together},
+    rows::{blocks_may_be_rows, may_be_row, may_be_together},
     schedule::{Axis, By, Loop, Remainder, SplitBy},
 };
 
@@ -36,12 +36,17 @@ impl Check<'_> {
         }
     }
 
-    /// A row stands alone in the innermost loop, whole.
+    /// A row stands alone in the innermost loop, whole, or a block of a level after the other.
     pub(super) fn row(&mut self, each: &Loop, (level, lanes): (usize, u32)) {
+        let whole = Axis(level as u32);
         // A share of so few steps is all of them.
         let share = matches!(self.made_by(each.axis), Some((SplitBy::Shares(_), Axis(0), false)));
-        if !(each.axis == Axis(level as u32) || share) || !self.leaf.rest {
+        let block = level > 0 && self.made_by(each.axis) == Some((SplitBy::Steps(BLOCK as u32), whole, false));
+        if !(each.axis == whole || share || block) || !self.leaf.rest {
             self.fault(format!("a masked remainder is that of level {level} as a whole, with all of its statements"));
+        }
+        if block && let Err(why) = blocks_may_be_rows(self.kernel, level) {
+            self.fault(why);
         }
         if let Some((SplitBy::Shares(steps), ..)) = self.made_by(each.axis)
             && self.direct(level).any(|(_, statement)| matches!(statement.action, Action::Reduce { .. }))
@@ -58,7 +63,8 @@ impl Check<'_> {
                 "level {level} may have fewer steps than the {width} of an iteration: the first is not whole"
             ));
         }
-        if let Err(why) = may_be_row(self.kernel, level, (lanes, each.unroll), self.most(level)) {
+        let most = if block { Some(BLOCK) } else { self.most(level) };
+        if let Err(why) = may_be_row(self.kernel, level, (lanes, each.unroll), most) {
             self.fault(why);
         }
     }

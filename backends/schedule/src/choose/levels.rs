@@ -18,6 +18,7 @@ use super::{
     partitions,
     rows::{MOST_STATEMENTS, Row, rows},
     runs,
+    tile::Tile,
     together::Together,
 };
 use crate::{
@@ -87,6 +88,13 @@ impl<'k> Builder<'k> {
         }
         let at_once = gang.filter(|_| preferences.jam.is_none()).and_then(|gang| AtOnce::of(kernel, gang));
         let together = gang.filter(|_| at_once.is_none()).and_then(|gang| Together::of(kernel, cpu, gang, preferences));
+        let tiled = |together: Together| {
+            let gang = gang?;
+            let mut long = rows(kernel, cpu, gang, preferences.rows).into_iter();
+            let row = long.find(|row| together.fewer_than().is_none_or(|longer| row.fewer_than > longer))?;
+            Tile::of(kernel, cpu, (gang, row), preferences)
+        };
+        let together = together.and_then(|own| if tiled(own).is_some() { own.beside_tiles() } else { Some(own) });
         choices.extend(together.map(|together| together.choice()));
         if let (Some(gang), None) = (gang, at_once) {
             // Shorter ones are folded together.
@@ -320,7 +328,11 @@ impl<'k> Builder<'k> {
                 steps = piece;
             }
         }
-        let mut nodes = self.steps(level, steps, trip);
+        let blocks = self.tile.filter(|tile| blocked && steps != axis && tile.level + 2 == level);
+        let mut nodes = match blocks {
+            Some(tile) => vec![Node::Loop(tile.row.along(steps, 0))],
+            None => self.steps(level, steps, trip),
+        };
         for pieces in around.into_iter().rev() {
             nodes = vec![Node::Loop(Loop::new(pieces, By::Serial, nodes))];
         }

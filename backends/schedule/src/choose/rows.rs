@@ -11,6 +11,7 @@ use fusebox_ir::{
 use super::{
     Choice,
     builder::{Builder, Room, Trip},
+    tile::Tile,
 };
 use crate::{
     abreast::may_be_abreast,
@@ -18,7 +19,7 @@ use crate::{
     loops::has_loops,
     nest::Gang,
     registers::registers_of_accumulators,
-    rows::may_be_row,
+    rows::{blocks_may_be_rows, may_be_row},
     schedule::{Axis, By, Effects, Loop, Node, Remainder},
     target::Cpu,
 };
@@ -287,12 +288,14 @@ impl Builder<'_> {
         let least = self.no_row_to(gang.level, None);
         let row = self.windows_are_rows(gang).then(|| self.first_row(cpu, gang, least)).flatten();
         let Some(row) = row.filter(|row| row.lanes > 1) else { return self.packed() };
-        (self.shorter_than, self.tile) = (Some((gang.level, row.fewer_than)), self.tile(row));
+        (self.shorter_than, self.tile) =
+            (Some((gang.level, row.fewer_than)), Tile::of(self.kernel, cpu, (gang, row), self.preferences));
         let then = self.packed();
-        (self.shorter_than, self.tile) = (None, None);
+        self.shorter_than = None;
         let longer = self.longer_than.replace((gang.level, row.fewer_than));
+        self.tile = self.tile.filter(|_| blocks_may_be_rows(self.kernel, gang.level).is_ok());
         let otherwise = self.packed();
-        self.longer_than = longer;
+        (self.longer_than, self.tile) = (longer, None);
         vec![Node::Choose { level: gang.level as u32, fewer_than: row.fewer_than, then, otherwise }]
     }
 

@@ -17,6 +17,8 @@ use crate::{
 const LEAST: i64 = 9;
 /// Rows of more steps take so long that it is nothing to fold each alone; threads have fewer points each then.
 const MOST: i64 = 512;
+/// The same where longer ones are in tiles of rows and columns: those fold as many points at once, and load less.
+const MOST_BESIDE_TILES: i64 = 255;
 /// Points of which gangs stand in an iteration, at most.
 const POINTS: u32 = 8;
 /// Steps of the level around the points that run at once, where what they load is the same: with as many points, they are a tile.
@@ -50,6 +52,8 @@ pub(super) struct Together {
     at_once: u32,
     /// How many steps a row has, where that is a number.
     steps: Option<i64>,
+    /// How many it has at most, where it is none.
+    most: i64,
 }
 
 impl Together {
@@ -92,13 +96,19 @@ impl Together {
             });
             let points =
                 Points { long, iteration: iteration.unwrap_or(long), gang: most(&|points| fits(at_once * points))? };
-            Some(Self { level, lanes, unroll, points, at_once, steps })
+            Some(Self { level, lanes, unroll, points, at_once, steps, most: MOST })
         })
+    }
+
+    /// Where longer rows are in tiles of rows and columns: fewer of them are folded so.
+    pub(super) fn beside_tiles(self) -> Option<Self> {
+        let long = self.steps.is_some_and(|steps| steps > MOST_BESIDE_TILES);
+        (!long).then_some(Self { most: MOST_BESIDE_TILES, ..self })
     }
 
     /// Rows of fewer steps than this are folded together, where how many they have is not known.
     pub(super) fn fewer_than(&self) -> Option<u32> {
-        self.steps.is_none().then_some(MOST as u32 + 1)
+        self.steps.is_none().then_some(self.most as u32 + 1)
     }
 
     /// Rows of fewer steps than this are not.
@@ -147,9 +157,9 @@ impl Together {
 
     /// Why they are.
     pub(super) fn choice(&self) -> Choice {
-        let Self { level, lanes, .. } = self;
+        let Self { level, lanes, most, .. } = self;
         Choice {
-            about: format!("level {level} of {} to {MOST} steps", LEAST),
+            about: format!("level {level} of {LEAST} to {most} steps"),
             chosen: format!("{lanes} points of the level around at once, whose accumulators are folded together"),
             because: "each instruction then combines accumulators of several points, and what is done with the results is done in lanes; rows of \
                 no more steps than an iteration have nests of their own, as they need no loop, and others begin with steps that all count"

@@ -5,6 +5,7 @@
 
 mod accumulate;
 mod fold;
+mod fold_points;
 mod peeled;
 mod runs;
 mod scratch;

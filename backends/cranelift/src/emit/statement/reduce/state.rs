@@ -129,11 +129,6 @@ impl Reduce {
         &self.combine
     }
 
-    /// Whether its operands change places.
-    pub fn swaps(&self) -> bool {
-        self.swap
-    }
-
     /// What accumulators in registers hold where there is nothing yet: the components, then the flag if there is one.
     pub fn nothing(&self) -> Vec<Constant> {
         match &self.presence {
