@@ -7,6 +7,7 @@ mod at_once;
 mod backwards;
 mod chains;
 mod code_size;
+mod columns;
 mod common;
 mod copies;
 mod counting_loops;

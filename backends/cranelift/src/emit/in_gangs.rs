@@ -54,7 +54,18 @@ impl<'k> Emitter<'k> {
                 });
             }
         }
+        if each.unroll > 1 && strips.is_none() && self.has_levels_inside(nest) {
+            let to = if overlaps { main_to } else { main_end };
+            main_from = self.gangs_at_once(nest, (main_from, to), (each.unroll, lanes), overlaps)?;
+            let behind = self.b.binary(Binary::Max, main_end, main_from);
+            return self.last_gangs(nest, each, lanes, (main_from, behind), (main_to, high), first);
+        }
         self.last_gangs(nest, each, lanes, (main_from, main_end), (main_to, high), first)
+    }
+
+    /// Whether some statements are in a level inside of this one.
+    fn has_levels_inside(&self, nest: &EmittedLevel) -> bool {
+        self.kernel.statements[nest.inner.clone()].iter().any(|statement| statement.depth as usize > nest.depth + 1)
     }
 
     /// The gangs from the step `main_from` on, up to `main_end`; then the remainder, up to `high`.

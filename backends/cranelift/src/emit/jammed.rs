@@ -43,7 +43,7 @@ impl<'k> Emitter<'k> {
             && (known(self, low), known(self, high)) == (Some(0), Some(count.into()))
         {
             // Which step it is, is a constant in the code of each.
-            self.all_at_once(level, low, count)?;
+            self.all_at_once(level, low, (count, 1))?;
             self.nodes = nodes;
             return Ok(());
         }
@@ -98,22 +98,54 @@ impl<'k> Emitter<'k> {
         let open = self.b.begin_loop(low, high, each.unroll.into(), &self.states.clone());
         self.states.clone_from(&open.carried);
         let outer = std::mem::replace(&mut self.inside, each.border.then_some(level.depth));
-        self.all_at_once(level, open.index, each.unroll)?;
+        self.all_at_once(level, open.index, (each.unroll, 1))?;
         self.inside = outer;
         let next = std::mem::take(&mut self.states);
         self.states = self.b.end_loop(open, next);
         Ok(())
     }
 
-    /// `count` steps from `low` on, at once; where steps of the level around are at once, too, all of these with each of those.
-    fn all_at_once(&mut self, level: &EmittedLevel, low: Value, count: u32) -> Result {
+    /// Steps `low..high` of a level in so many gangs at once; of an iteration that is not whole nothing, or the last iteration begins earlier, if some are whole.
+    /// Returns the first step that is not done.
+    pub(super) fn gangs_at_once(
+        &mut self,
+        level: &EmittedLevel,
+        (low, high): (Value, Value),
+        (gangs, lanes): (u32, u32),
+        overlaps: bool,
+    ) -> Result<Value> {
+        let nodes = self.nodes;
+        let unit = self.b.int((gangs * lanes).into());
+        let steps = self.b.sub(high, low);
+        let (end, last) = if overlaps {
+            let none = self.b.less(steps, unit);
+            (self.b.select(none, low, high), Some(self.b.sub(high, unit)))
+        } else {
+            let whole = self.b.binary(Binary::Div, steps, unit);
+            let whole = self.b.mul(whole, unit);
+            (self.b.add(low, whole), None)
+        };
+        let open = self.b.begin_loop(low, end, (gangs * lanes).into(), &self.states.clone());
+        self.states.clone_from(&open.carried);
+        let first = last.map_or(open.index, |last| self.b.binary(Binary::Min, open.index, last));
+        self.all_at_once(level, first, (gangs, lanes))?;
+        self.nodes = nodes;
+        let next = std::mem::take(&mut self.states);
+        self.states = self.b.end_loop(open, next);
+        Ok(end)
+    }
+
+    /// `count` steps from `low` on, or gangs of so many lanes, at once; where steps of the level around are at once, too, all of these with each of those.
+    fn all_at_once(&mut self, level: &EmittedLevel, low: Value, (count, lanes): (u32, u32)) -> Result {
         let (locals, around) = (self.locals.clone(), self.jam.take());
         let own = self.kernel.levels[level.depth].index.id;
         let mut indices = Vec::new();
         for number in 0..count {
-            let step = self.b.add_int(low, number.into());
-            self.index(level, step);
-            indices.extend(self.locals.remove(&own));
+            let step = self.b.add_int(low, (number * lanes).into());
+            if level.depth == 0 {
+                self.outer_step = Some(step);
+            }
+            indices.push(self.index_at(level.depth, (level.from, level.to), step, lanes));
         }
         let mut jam = Jam { steps: Vec::new(), lanes: vec![Lanes::of(self.kernel, level.depth)] };
         jam.lanes.extend(around.iter().flat_map(|around| around.lanes.iter().cloned()));

@@ -265,7 +265,11 @@ impl<'c> Check<'c> {
         if each.remainder == Remainder::Overlapped && !may_run_twice(self.kernel, level) {
             self.fault(format!("steps of level {level} cannot run twice, so that no gang may overlap another"));
         }
-        if each.unroll > 1 && self.leaf.rest && !row {
+        let inside = self.leaf.loops.iter().skip_while(|inner| inner.axis != each.axis).skip(1).copied();
+        let inside: Vec<&Loop> = inside.collect();
+        if each.unroll > 1 && !inside.is_empty() {
+            self.gangs_at_once(each, &inside);
+        } else if each.unroll > 1 && self.leaf.rest && !row {
             // Named reduces are batches, and checked as such.
             if let Err(why) = may_unroll(self.kernel, level, lanes, each.unroll) {
                 self.fault(why);

@@ -7,6 +7,30 @@ use crate::{
 };
 
 impl Check<'_> {
+    /// Some gangs at once are those of a level whose levels inside have plain loops.
+    pub(super) fn gangs_at_once(&mut self, each: &Loop, inside: &[&Loop]) {
+        let level = self.level_of(each.axis);
+        if each.unroll > MOST_JAMMED {
+            self.fault(format!("{} gangs at once are more than {MOST_JAMMED}", each.unroll));
+        }
+        let plain = |inner: &&Loop| {
+            inner.by == By::Serial
+                && inner.unroll == 1
+                && inner.pack.is_empty()
+                && self.level_of(inner.axis) > level
+                && matches!(self.made_by(inner.axis), None | Some((SplitBy::Steps(_), ..)))
+        };
+        let own = each.remainder != Remainder::Masked && !each.border && each.out_of_cache.is_none();
+        if !own || !inside.iter().all(plain) {
+            self.fault(format!(
+                "gangs of level {level} that run at once have no border, no streams and no masked remainder, and each level inside has a plain loop"
+            ));
+        }
+        if let Err(why) = may_jam(self.kernel, level, false) {
+            self.fault(why);
+        }
+    }
+
     /// Some steps at once are single steps of a serial loop, and each level inside has plain loops over all of it, over its pieces, or over a window of
     /// it, or is a row. Right around rows, the level inside may have several steps at once, too: that is a tile of rows and columns.
     pub(super) fn jam(&mut self, each: &Loop, depth: usize) {

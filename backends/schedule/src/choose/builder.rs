@@ -77,6 +77,8 @@ pub(super) struct Builder<'k> {
     pub(super) longer_than: Option<(usize, u32)>,
     /// Steps of two levels that run at once around rows, where the nest being made has them.
     pub(super) tile: Option<Tile>,
+    /// Gangs of columns that run at once in the nest being made.
+    pub(super) gangs_of_columns: u32,
     /// A level that has fewer steps than this, which are a row.
     pub(super) shorter_than: Option<(usize, u32)>,
     pub(super) nest: Nest,

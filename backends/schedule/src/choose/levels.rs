@@ -118,6 +118,7 @@ impl<'k> Builder<'k> {
             longer_than: None,
             shorter_than: None,
             tile: None,
+            gangs_of_columns: 1,
             least: 0,
             nest: Nest::default(),
         }
@@ -155,8 +156,8 @@ impl<'k> Builder<'k> {
         self.nest
     }
 
-    /// All loops and statements.
-    pub(super) fn whole(&mut self) -> Vec<Node> {
+    /// All loops and statements, for any number of columns.
+    pub(super) fn whole_nest(&mut self) -> Vec<Node> {
         let nodes = match self.unit() {
             _ if self.kernel.levels.is_empty() => Vec::new(),
             None => self.level(0, Axis(0), &Trip::default()),
@@ -184,7 +185,8 @@ impl<'k> Builder<'k> {
             few.into_iter().chain([Tally::of(self.kernel, cpu, level)]).find_map(gains)
         });
         let Some((tally, outer)) = outer.max_by_key(|(tally, gang)| (tally.score(), gang.level)) else {
-            return narrow(self.kernel, gang).map(|narrow| (gang, Some(narrow), gang.lanes));
+            let narrow = narrow(self.kernel, gang).or_else(|| self.narrow_columns());
+            return narrow.map(|narrow| (gang, Some(narrow), gang.lanes));
         };
         // The last gang is masked, or overlaps the one before it.
         let whole = rows(self.kernel, cpu, gang, self.preferences.rows).iter().any(|row| row.lanes > 1)
@@ -199,7 +201,9 @@ impl<'k> Builder<'k> {
             Unit::Any if self.preferences.by_elements != Some(false) && may_be_by_elements(self.kernel) => {
                 SplitBy::Elements
             }
-            Unit::Any => SplitBy::Shares(self.gang().filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes)),
+            Unit::Any => SplitBy::Shares(
+                self.gang().filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes * self.gangs_of_columns),
+            ),
             Unit::Steps(steps) => SplitBy::Shares(steps),
             Unit::Chunks => SplitBy::Chunks,
         };

@@ -6,6 +6,7 @@ mod appends;
 mod at_once;
 mod builder;
 mod chains;
+mod columns;
 mod copies;
 mod details;
 mod few;

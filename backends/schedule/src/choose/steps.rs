@@ -50,7 +50,7 @@ impl Builder<'_> {
         let place = accumulate::Level { kernel: self.kernel, level, gang: gang.lanes, cpu };
         let wanted = if self.rows_together { Some(Accumulators::Scratch) } else { self.preferences.accumulators };
         match place.kept(wanted) {
-            Kept::Scratch => vec![self.gangs(gang, axis, 1)],
+            Kept::Scratch => vec![self.gangs(gang, axis, self.gangs_of_columns)],
             Kept::Unrolled(gangs) => vec![self.gangs(gang, axis, gangs)],
             Kept::Strips { batches, width, rest } => {
                 let (strips, strip) = self.split(axis, SplitBy::Steps(STRIP.max(width)));

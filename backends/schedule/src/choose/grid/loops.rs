@@ -35,6 +35,7 @@ pub(super) fn loops(kernel: &Kernel, grid: Grid) -> Nest {
         longer_than: None,
         shorter_than: None,
         tile: None,
+        gangs_of_columns: 1,
         nest: Nest::default(),
     };
     let nodes = match grid {

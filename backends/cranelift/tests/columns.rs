@@ -1,0 +1,126 @@
+//! Columns that are combined: gangs of them at once, and narrow gangs where they are few.
+
+use crate::common::{Random, changed, check, every_schedule, plan};
+use fusebox_ir::{Array, ElementType, Kernel};
+use fusebox_schedule::{Preferences, Target, schedule};
+
+/// What is combined of each column of `a`, which has a number for each row beside it.
+fn columns(element: ElementType, of: &str, fold: &str) -> String {
+    format!(
+        "fn f(a: [n, m]{element}, v: [n]{element}) -> [m]{element} {{
+        let r: [m]{element} = cluster(|| {{
+            vertical p: [m, n]{element} = generate([m, n], |j, i| {of})
+            vertical c: [m]{element} = {fold}
+            last r: [m]{element} = map(|c| c * c + c, c)
+            return r }})
+        return r }}"
+    )
+}
+
+fn programs() -> [(ElementType, String); 5] {
+    let (sums, products) = ("a[i, j]", "a[i, j] * v[i]");
+    [
+        (ElementType::F32, columns(ElementType::F32, sums, "fold(|x, y| x + y, 0.5, p)")),
+        (ElementType::F32, columns(ElementType::F32, products, "fold(|x, y| x + y, 0.0, p)")),
+        (ElementType::F32, columns(ElementType::F32, products, "fold(|x, y| x * 0.5 + y, 1.0, p)")),
+        (ElementType::F64, columns(ElementType::F64, sums, "fold(|x, y| max(x, y), -2.0, p)")),
+        (ElementType::U8, columns(ElementType::U8, products, "fold(|x, y| x ^ y, 3, p)")),
+    ]
+}
+
+/// Rows, and columns around gangs, and around as many as run at once.
+const SIZES: [[usize; 2]; 16] = [
+    [0, 600],
+    [5, 0],
+    [3, 1],
+    [4, 7],
+    [4, 8],
+    [6, 10],
+    [2, 31],
+    [3, 33],
+    [5, 63],
+    [4, 65],
+    [3, 100],
+    [2, 300],
+    [3, 512],
+    [5, 777],
+    [1, 2100],
+    [4100, 70],
+];
+
+fn inputs(element: ElementType, sizes: &[[usize; 2]]) -> Vec<Vec<Array>> {
+    let of = |&[n, m]: &[usize; 2]| {
+        let mut random = Random((n + 10 * m) as u64);
+        vec![random.array(element, &[n, m]), random.array(element, &[n])]
+    };
+    sizes.iter().map(of).collect()
+}
+
+fn kernel(source: &str) -> Kernel {
+    plan(source).kernels.pop().unwrap()
+}
+
+#[test]
+fn columns_have_the_bits_of_the_interpreter() {
+    for (element, source) in programs() {
+        check(&source, &inputs(element, &SIZES));
+    }
+}
+
+/// Also with any other number of gangs at once.
+#[test]
+fn every_number_of_gangs_has_the_bits_of_the_interpreter() {
+    for (element, source) in &programs()[1..4] {
+        let seen =
+            every_schedule(source, &inputs(*element, &SIZES[4..14]), &[" unroll 2, remainder", " unroll 4, remainder"]);
+        assert!(seen.iter().all(|&count| count > 1), "{seen:?}");
+    }
+}
+
+/// As many gangs at once as have their accumulators in half of the registers; fewer of fewer columns, and narrow gangs of few.
+#[test]
+fn gangs_at_once_are_chosen_by_how_many_columns_there_are() {
+    let kernel = kernel(&programs()[0].1);
+    let of = |target: &str| {
+        schedule(&kernel, &Target::named(target).unwrap(), Preferences::default()).schedule.to_text(&kernel)
+    };
+    let text = of("avx512");
+    for form in [
+        "x < 32",
+        "lanes(8), rem",
+        "x < 64",
+        "lanes(32), rem",
+        "x < 512",
+        "lanes(32) unroll 2, rem",
+        "lanes(32) unroll 8, rem",
+    ] {
+        assert!(text.contains(form), "no `{form}` in\n{text}");
+    }
+    assert!(of("avx2").contains(" unroll 2, remainder overlapped {"), "{}", of("avx2"));
+}
+
+#[test]
+fn gangs_at_once_are_refused_with_the_reason() {
+    let columns = kernel(&programs()[0].1);
+    let scanned = kernel(
+        "fn f(a: [n, m]f32) -> [m, n]f32 {
+        let t: [m, n]f32 = backpermute([m, n], |j, i| { return i, j }, a)
+        let s: [m, n]f32 = scanl1(|x, y| x * 0.5 + y, t) return s }",
+    );
+    let eight = "lanes(32) unroll 8, remainder overlapped {";
+    for (kernel, from, to, reason) in [
+        (&columns, eight, "lanes(32) unroll 4, remainder overlapped {", "accepted"),
+        (&columns, eight, "lanes(32) unroll 5, remainder scalar {", "accepted"),
+        (&columns, eight, "lanes(32) unroll 16, remainder overlapped {", "accepted"),
+        (&columns, eight, "lanes(32) unroll 17, remainder overlapped {", "17 gangs at once are more than 16"),
+        (&columns, eight, "lanes(64) unroll 16, remainder overlapped {", "take 64 vector registers"),
+    ] {
+        let said = changed(kernel, "avx512", Preferences::default(), &[(from, to)]);
+        assert!(said.contains(reason), "`{from}` to `{to}`: should be `{reason}`:\n{said}");
+    }
+    let text = schedule(&scanned, &Target::named("avx512").unwrap(), Preferences::default()).schedule.to_text(&scanned);
+    let gangs = text.lines().find(|line| line.contains("lanes(")).map(str::trim).unwrap_or_else(|| panic!("{text}"));
+    let at_once = gangs.replacen(')', ") unroll 2", 1);
+    let said = changed(&scanned, "avx512", Preferences::default(), &[(gangs, &at_once)]);
+    assert!(said != "accepted", "{said}");
+}
