@@ -49,12 +49,31 @@ pub struct Memory {
 enum Store {
     /// The allocator.
     Own(Vec<Quad>),
-    /// A file, whose pages are copied when they are written to.
+    /// A file, whose pages are copied when they are written to; or what the system gives in huge pages.
     #[cfg(feature = "map")]
     Mapped(memmap2::MmapMut),
 }
 
 impl Store {
+    /// Zeros; `None` if there is no memory for them.
+    fn zeros(bytes: usize) -> Option<Self> {
+        #[cfg(feature = "map")]
+        if bytes >= HUGE_FROM {
+            return Self::in_huge_pages(bytes);
+        }
+        Some(Self::Own(bytemuck::allocation::try_zeroed_vec::<Quad>(bytes.div_ceil(QUAD)).ok()?))
+    }
+
+    /// Zeros in huge pages, if the system gives them: code that reads many arrays in order, or goes from row to row, waits for the addresses of pages else.
+    #[cfg(feature = "map")]
+    fn in_huge_pages(bytes: usize) -> Option<Self> {
+        let map = memmap2::MmapOptions::new().len(bytes).map_anon().ok()?;
+        // Where there are none nothing is lost but time.
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(memmap2::Advice::HugePage);
+        Some(Self::Mapped(map))
+    }
+
     fn bytes(&self) -> &[u8] {
         match self {
             Self::Own(quads) => bytemuck::cast_slice(quads),
@@ -88,10 +107,9 @@ impl Memory {
         let capacity = Self::capacity_for(bytes)?;
         let alignment = if capacity >= HUGE_FROM { HUGE_PAGE } else { ALIGNMENT };
         let spread = if capacity >= SPREAD_FROM { SPREAD * PLACES } else { 0 };
-        let quads =
-            bytemuck::allocation::try_zeroed_vec::<Quad>((capacity + alignment + spread).div_ceil(QUAD)).ok()?;
-        let start = quads.as_ptr().addr().wrapping_neg() % alignment + place(spread);
-        Some(Self { store: Store::Own(quads), start, capacity, home: None })
+        let store = Store::zeros(capacity + alignment + spread)?;
+        let start = store.bytes().as_ptr().addr().wrapping_neg() % alignment + place(spread);
+        Some(Self { store, start, capacity, home: None })
     }
 
     /// Bytes that memory for `bytes` bytes has, slack included; `None` where no memory is as large.
