@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fusebox_backend::Few;
 use fusebox_ir::{Kernel, KernelArrayId, analysis::kernels::RowLengths};
-use fusebox_schedule::Guard;
+use fusebox_schedule::{Guard, shares::ShareUnit};
 
 use crate::{
     code_memory::Code,
@@ -27,8 +27,8 @@ pub(crate) struct LoadedKernel {
     pub(crate) wide: bool,
     /// Steps of the outermost level that a gang does.
     pub(crate) gang: i64,
-    /// How many steps of the outermost level are in gangs that run at once, from how many steps on.
-    pub(crate) steps_at_once: Few<(u32, u32)>,
+    /// What shares of the outermost level are multiples of; none: gangs.
+    pub(crate) shares: Option<ShareUnit>,
     /// Where the lengths of its rows are, where threads take as many elements each.
     pub(crate) lengths: Option<RowLengths>,
     /// Arrays of which steps of the outermost level read elements of their own, where those are read again for each piece of the level inside.

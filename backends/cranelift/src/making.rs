@@ -7,6 +7,7 @@ use fusebox_ir::{
     Action, Kernel, KernelArrayId,
     analysis::kernels::{AcrossLanes, Lanes, in_partitions, row_lengths},
 };
+use fusebox_schedule::shares::ShareUnit;
 use fusebox_wide::Code;
 
 use crate::{
@@ -91,7 +92,7 @@ impl Made {
                 Some(Partitioned { statement, record, targets, from })
             });
         let last = functions.schedule.iter().flat_map(|schedule| schedule.versions.last());
-        let steps_at_once = last.clone().flat_map(|version| version.nest.steps_at_once(kernel.levels.len())).collect();
+        let shares = last.clone().next().map(|version| ShareUnit::of(&version.nest, kernel.levels.len()));
         let copied = last.flat_map(|version| version.nest.copied()).collect();
         let parts = codes.into_iter().zip(&functions.parts);
         LoadedKernel {
@@ -108,7 +109,7 @@ impl Made {
                 nest.map(|nest| nest.gangs_from(kernel.levels.len())).min().unwrap_or(0)
             }),
             gang: functions.gang.filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
-            steps_at_once,
+            shares,
             hidden: functions.hidden,
             partitioned,
             copied,

@@ -92,7 +92,8 @@ fn a_second_run_copies_nothing_and_results_are_copied_when_they_are_asked_for() 
             let given = to_device(&program, &inputs);
             program.run_resident(&given).unwrap();
             let ((results, _), second) = asked(&backend, || program.run_resident(&given).unwrap());
-            let questions = u64::from(source.contains("permute"));
+            // Of no elements nothing is launched that might fail.
+            let questions = u64::from(source.contains("permute") && inputs[0].extents() != [0]);
             assert_eq!((second.uploads, second.downloads), (0, questions), "{source}: {second:?}");
             let (found, copied) =
                 asked(&backend, || results.iter().map(|result| result.to_host().unwrap()).collect::<Vec<Array>>());

@@ -23,6 +23,7 @@ mod print;
 mod registers;
 pub mod rows;
 mod schedule;
+pub mod shares;
 pub mod slice;
 mod sorts;
 pub mod streams;

@@ -112,33 +112,6 @@ impl Nest {
         false
     }
 
-    /// How many steps of the outermost level are in the gangs that run at once, with a level inside of them, from how many steps on; in rising order.
-    pub fn steps_at_once(&self, levels: usize) -> Vec<(u32, u32)> {
-        let mut found = Vec::new();
-        let mut nodes: Vec<(&Node, u32)> = self.nodes.iter().map(|node| (node, 0)).collect();
-        while let Some((node, least)) = nodes.pop() {
-            match node {
-                Node::Loop(Loop { by: By::Lanes(lanes), axis, unroll, body, .. }) => {
-                    let around = body.iter().any(|inner| matches!(inner, Node::Loop(_)));
-                    if around && self.level_of(levels, *axis) == Some(0) {
-                        found.push((least, lanes.saturating_mul(*unroll)));
-                    }
-                }
-                Node::Loop(each) => nodes.extend(each.body.iter().map(|inner| (inner, least))),
-                Node::Do(_) => {}
-                Node::Choose { level: 0, fewer_than, then, otherwise } => {
-                    nodes.extend(then.iter().map(|inner| (inner, least)));
-                    nodes.extend(otherwise.iter().map(|inner| (inner, least.max(*fewer_than))));
-                }
-                Node::Choose { then, otherwise, .. } => {
-                    nodes.extend(then.iter().chain(otherwise).map(|inner| (inner, least)));
-                }
-            }
-        }
-        found.sort_unstable();
-        found
-    }
-
     /// Whether threads take as many steps of the level inside of the outermost one each.
     pub fn by_elements(&self) -> bool {
         self.splits.iter().any(|split| split.by == SplitBy::Elements)

@@ -278,8 +278,10 @@ impl<'a> KernelLaunch<'a> {
 
     /// Ranges of the outermost level; `unit` steps are never parted, nor is what makes a gang: its rest would be scalar code.
     fn ranges(&self, steps: i64, unit: i64) -> Ranges {
-        let at_once = self.loaded.steps_at_once.iter().rev().find(|&&(least, _)| steps >= i64::from(least));
-        let gang = at_once.map_or(self.loaded.gang, |&(_, at_once)| i64::from(at_once));
+        let shares = self.loaded.shares.as_ref().map(|shares| {
+            i64::from(shares.steps(&|level| if level == 0 { Some(self.outermost) } else { self.steps(level) }))
+        });
+        let gang = shares.unwrap_or(self.loaded.gang);
         let unit = (unit as u64).checked_next_multiple_of(gang as u64).map_or(unit, |unit| unit as i64);
         let pieces = self.pieces().filter(|_| steps > unit);
         let cached = self.steps_in_cache().filter(|_| pieces.is_some() || self.shared.threads.count() == 1);

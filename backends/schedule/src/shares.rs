@@ -1,0 +1,60 @@
+//! What shares of the outermost level are multiples of, by how many steps levels have.
+
+use crate::schedule::{By, Nest, Node, SplitBy};
+
+/// What the length of a share is a multiple of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShareUnit {
+    /// So many steps.
+    Steps(u32),
+    /// One or the other, by how many steps a level has.
+    Choose {
+        /// The level.
+        level: usize,
+        /// It has fewer steps on the first side.
+        fewer_than: u32,
+        /// Where it has.
+        then: Box<ShareUnit>,
+        /// Where it has not, or nobody knows.
+        otherwise: Box<ShareUnit>,
+    },
+}
+
+impl ShareUnit {
+    /// That of a nest of a processor with so many levels.
+    pub fn of(nest: &Nest, levels: usize) -> Self {
+        Self::of_nodes(nest, levels, &nest.nodes)
+    }
+
+    fn of_nodes(nest: &Nest, levels: usize, nodes: &[Node]) -> Self {
+        match nodes.first() {
+            Some(Node::Choose { level, fewer_than, then, otherwise }) => {
+                let (then, otherwise) = (Self::of_nodes(nest, levels, then), Self::of_nodes(nest, levels, otherwise));
+                if then == otherwise {
+                    return then;
+                }
+                let (then, otherwise) = (Box::new(then), Box::new(otherwise));
+                Self::Choose { level: *level as usize, fewer_than: *fewer_than, then, otherwise }
+            }
+            Some(Node::Loop(each)) if each.by == By::Threads => match nest.made_by(levels, each.axis) {
+                Some((split, true)) => match split.by {
+                    SplitBy::Shares(steps) => Self::Steps(steps),
+                    SplitBy::Steps(_) | SplitBy::Elements | SplitBy::Chunks => Self::Steps(1),
+                },
+                _ => Self::Steps(1),
+            },
+            Some(Node::Loop(_) | Node::Do(_)) | None => Self::Steps(1),
+        }
+    }
+
+    /// The steps, where levels have so many.
+    pub fn steps(&self, of: &impl Fn(usize) -> Option<i64>) -> u32 {
+        match self {
+            Self::Steps(steps) => *steps,
+            Self::Choose { level, fewer_than, then, otherwise } => {
+                let short = of(*level).is_some_and(|steps| steps < i64::from(*fewer_than));
+                if short { then.steps(of) } else { otherwise.steps(of) }
+            }
+        }
+    }
+}
