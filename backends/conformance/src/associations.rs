@@ -136,7 +136,7 @@ pub fn scans_of_rows(ways: &dyn Ways) {
 pub fn rows_of_no_elements(ways: &dyn Ways) {
     let inputs = [vec![Array::scalar(1i64 << 49), Array::scalar(0i64)]];
     for (extents, at) in [("k, m", "i, j"), ("4, k, m", "l, i, j"), ("k, 3, m", "l, i, j")] {
-        let ty = extents.replace('k', "?").replace('m', "?");
+        let ty = extents.replace(['k', 'm'], "?");
         let made = format!("let a: [{extents}]i64 = generate([{extents}], |{at}| i + j)");
         for then in ["map(|x| x * 2, a)", "scanl1(|x, y| x + y, a)"] {
             let source = format!(
