@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::common::{Random, changed, compiled, plan};
+use crate::common::{Random, changed, check_plan, compiled, plan};
 use fusebox_conformance::{interpreted, same_bits};
 use fusebox_cranelift::{Config, Cranelift};
-use fusebox_ir::{Array, ElementType, Kernel};
+use fusebox_ir::{Action, Array, DimBoundary, DimIndex, ElementType, Kernel, KernelArrayId};
 use fusebox_schedule::{Book, Preferences, Schedule, Target, schedule};
 use fusebox_wide::Features;
 
@@ -204,4 +204,35 @@ fn blocks_of_long_rows_are_rows() {
     let rows = "loop x2_block lanes(16) unroll 4, remainder masked {";
     let said = changed(&stored, "avx2", Preferences::default(), &[(gangs.trim(), rows)]);
     assert!(said.contains("none of blocks of level 2 that are rows"), "{said}");
+}
+
+/// A function that combines may use a local of a level around: accumulators of other points are not folded by it.
+#[test]
+fn functions_that_differ_between_points_fold_their_own() {
+    let source = "fn f(a: [n, k]f32, b: [m, k]f32, c: f32) -> [n, m]f32 {
+        let s: [n, m]f32 = cluster(|| {
+            vertical p: [n, m, k]f32 = generate([n, m, k], |i, j, l| a[i, l] * b[j, l])
+            last s: [n, m]f32 = fold(|x, y| max(x, y) + c * 0.5, 0.0, p, commutes: true)
+            return s })
+        return s }";
+    for (depth, array) in [(1, 0), (2, 1)] {
+        let mut plan = plan(source);
+        let kernel = plan.kernels.last_mut().unwrap();
+        assert_eq!(["a", "b", "c"], [0, 1, 2].map(|at| kernel.arrays[at].name.as_str()));
+        let index = kernel.levels[depth as usize - 1].index.id;
+        let loaded = &mut kernel.statements[0];
+        let Action::Load { array: from, map, .. } = &mut loaded.action else { panic!("{kernel}") };
+        // The first element of the row that it is for, in the place of a number for all.
+        (*from, loaded.depth) = (KernelArrayId::at(array), depth);
+        map.dims = [vec![(1, index)], Vec::new()]
+            .map(|terms| DimIndex { offset: 0, terms, boundary: DimBoundary::None })
+            .into();
+        let sizes: Vec<[usize; 3]> = SIZES.into_iter().filter(|&[_, _, k]| k < 700).collect();
+        let inputs = sizes.iter().map(|&[n, m, k]| {
+            let mut random = Random((n + 10 * m + 100 * k) as u64);
+            let mut of = |extents: &[usize]| random.array(ElementType::F32, extents);
+            vec![of(&[n, k]), of(&[m, k]), of(&[])]
+        });
+        check_plan(&plan, source, &inputs.collect::<Vec<_>>());
+    }
 }

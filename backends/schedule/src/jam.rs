@@ -3,7 +3,7 @@
 //! rows; around the gangs of a stencil, each row that is loaded serves for several neighbours.
 
 use fusebox_ir::{
-    Access, Action, Association, DimBoundary, DimIndex, Kernel, KernelArrayId, ScalarOperand,
+    Access, Action, Association, DimBoundary, DimIndex, Kernel, KernelArrayId, Lambda, ScalarOperand,
     analysis::kernels::{AcrossLanes, Lanes, depths},
 };
 
@@ -39,8 +39,10 @@ pub fn may_jam(kernel: &Kernel, level: usize, apart: bool) -> Result<(), String>
             }),
             Action::Scalar(_) | Action::Check { .. } => true,
             // Elements of each accumulator come in their order, whatever comes between.
-            Action::Reduce { to, association: Association::InOrder | Association::Interleaved { .. }, .. } => {
-                *to as usize > level
+            Action::Reduce { to, association: Association::InOrder, .. } => *to as usize > level,
+            // Accumulators of several steps are folded by one function.
+            Action::Reduce { to, association: Association::Interleaved { .. }, combine, .. } => {
+                *to as usize > level && is_same_at_all_steps(kernel, combine, &lanes)
             }
             // What another step reads is not written over.
             Action::Store { array, .. } => {
@@ -54,6 +56,19 @@ pub fn may_jam(kernel: &Kernel, level: usize, apart: bool) -> Result<(), String>
         }
     }
     Ok(())
+}
+
+/// Whether a function that combines uses nothing that differs between the steps of a level.
+pub(crate) fn is_same_at_all_steps(kernel: &Kernel, combine: &Lambda, steps: &Lanes) -> bool {
+    let known = depths(kernel);
+    let mut same = true;
+    combine.for_each_operand(&mut |operand| {
+        if let ScalarOperand::Local(id) = operand {
+            // What the function makes itself is no local of the kernel.
+            same &= !known.contains_key(id) || steps.local(*id) == AcrossLanes::Uniform;
+        }
+    });
+    same
 }
 
 /// The loads inside of a level that have the same element at all of its steps: one does for those that run at once.

@@ -3,12 +3,16 @@
 
 use fusebox_ir::{
     ALIGNMENT, Action, Association, ElementType, Kernel, LevelOrder, ScatterOrder,
-    analysis::{algebra::identities, kernels::row_lengths},
+    analysis::{
+        algebra::identities,
+        kernels::{Lanes, row_lengths},
+    },
     association::BLOCK,
 };
 
 use crate::{
     gangs::{gang_of_tiles, inside, may_be_lanes},
+    jam::is_same_at_all_steps,
     schedule::{By, Loop, Nest, Remainder},
 };
 
@@ -102,9 +106,10 @@ pub fn may_be_together(kernel: &Kernel, level: usize, lanes: u32) -> Result<(), 
     for (position, statement) in inside(kernel, level) {
         let Action::Reduce { combine, values, .. } = &statement.action else { continue };
         let mut types = combine.params.iter().take(values.len()).map(|param| param.ty);
-        if identities(combine).is_none() || !types.all(|ty| fold_together(ty, lanes)) {
+        let same = is_same_at_all_steps(kernel, combine, &Lanes::of(kernel, around));
+        if identities(combine).is_none() || !types.all(|ty| fold_together(ty, lanes)) || !same {
             return Err(format!(
-                "what statement {position} reduces is not folded together: it has no identity, or lanes are not 4 or 8 bytes, {TOGETHER} in all"
+                "what statement {position} reduces is not folded together: it has no identity, or differs between points, or lanes are not 4 or 8 bytes, {TOGETHER} in all"
             ));
         }
     }
