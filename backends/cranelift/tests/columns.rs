@@ -2,7 +2,7 @@
 
 use crate::common::{Random, changed, check, every_schedule, plan};
 use fusebox_ir::{Array, ElementType, Kernel};
-use fusebox_schedule::{Preferences, Target, schedule};
+use fusebox_schedule::{Preferences, Target, schedule, shares::ShareUnit};
 
 /// What is combined of each column of `a`, which has a number for each row beside it.
 fn columns(element: ElementType, of: &str, fold: &str) -> String {
@@ -123,4 +123,21 @@ fn gangs_at_once_are_refused_with_the_reason() {
     let at_once = gangs.replacen(')', ") unroll 2", 1);
     let said = changed(&scanned, "avx512", Preferences::default(), &[(gangs, &at_once)]);
     assert!(said != "accepted", "{said}");
+}
+
+/// What shares are multiples of, where levels have so many steps.
+fn share(kernel: &Kernel, steps: [i64; 2]) -> u32 {
+    let schedule = schedule(kernel, &Target::named("avx512").unwrap(), Preferences::default()).schedule;
+    ShareUnit::of(&schedule.versions[0].nest, 2).steps(&|level| Some(steps[level]))
+}
+
+#[test]
+fn shares_are_whole_gangs_of_the_nest_that_runs() {
+    let columns = kernel(&programs()[0].1);
+    for (many, wanted) in [(10, 8), (40, 32), (100, 64), (1000, 256)] {
+        assert_eq!(share(&columns, [many, 5000]), wanted, "{many} columns");
+    }
+    let rows = kernel("fn f(a: [n, m]f32) -> [n]f32 { let s: [n]f32 = fold(|x, y| x + y, 0.0, a) return s }");
+    assert_eq!(share(&rows, [10, 1_000_000]), 1, "long rows one by one");
+    assert!(share(&rows, [10, 20]) > 1, "short rows are lanes");
 }

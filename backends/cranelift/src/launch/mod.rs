@@ -289,7 +289,8 @@ impl<'a> KernelLaunch<'a> {
             return Ranges::one(steps);
         }
         let length = (steps / pieces.unwrap_or(1)).min(cached.unwrap_or(steps)).max(1);
-        let unit = cached.map_or(unit, |cached| unit.min(cached.max(1)));
+        // What shares are multiples of counts; more of them would not be in the cache.
+        let unit = if cached.is_some() { gang } else { unit };
         let length = (length as u64).checked_next_multiple_of(unit as u64).map_or(steps, |length| length as i64);
         Ranges::new(steps, length).joined(gang)
     }

@@ -3,7 +3,7 @@
 
 use fusebox_ir::Kernel;
 
-use super::{Preferences, jam::BESIDE, rows::Row};
+use super::{Preferences, jam::BESIDE, rows::Row, together::STATEMENTS};
 use crate::{
     gangs::inside,
     jam::{MOST_JAMMED, may_jam, shared_loads},
@@ -11,9 +11,6 @@ use crate::{
     registers::registers_innermost,
     target::Cpu,
 };
-
-/// Statements of an iteration of all steps, at most.
-const STATEMENTS: u32 = 256;
 
 /// Steps of two levels that run at once, around rows across lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,7 +24,7 @@ const POINTS: u32 = 8;
 /// Steps of the level around the points that run at once, where what they load is the same: with as many points, they are a tile.
 const AT_ONCE: u32 = 2;
 /// Statements of an iteration, at most.
-const STATEMENTS: u32 = 256;
+pub(super) const STATEMENTS: u32 = 256;
 
 /// Points of which gangs stand in an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
