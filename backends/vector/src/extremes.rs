@@ -1,9 +1,9 @@
 //! The least and the greatest of floats in a loop: whether any is NaN is found out beside.
 //!
 //! Processors find the lesser of two numbers in one instruction, but the lesser of a number and NaN in three, or six. So accumulators in a loop take numbers alone, and a mask keeps in which
-//! lanes there was a NaN: one for all accumulators of the same elements. It counts when they have become one.
+//! lanes there was no NaN: one for all accumulators of the same elements. It counts when they have become one.
 
-use fusebox_ir::{Binary, Constant, ElementType, Unary};
+use fusebox_ir::{Binary, Constant, ElementType};
 use rustc_hash::FxHashMap;
 
 use crate::{Builder, Function, Inst, Loop, Op, Region, Type, Value};
@@ -92,13 +92,13 @@ impl Extremes {
         for Mask { elements, starts, bags } in masks {
             let lanes = self.b.lanes(elements[0]);
             self.b.open();
-            let none = self.b.constant(Constant::from(false));
-            let none = self.b.splat(none, lanes);
-            let start = self.any_nan(none, &starts);
+            let all = self.b.constant(Constant::from(true));
+            let all = self.b.splat(all, lanes);
+            let start = self.are_numbers(all, &starts);
             region.0.append(&mut self.b.close().0);
             let mask = self.b.fresh(ElementType::Bool, lanes);
             self.b.open();
-            let next = self.any_nan(mask, &elements);
+            let next = self.are_numbers(mask, &elements);
             own.body.0.append(&mut self.b.close().0);
             let last = self.b.fresh(ElementType::Bool, lanes);
             own.starts.push(start);
@@ -116,7 +116,7 @@ impl Extremes {
                 self.b.open();
                 let nan = self.b.float(self.b.element(value), f64::NAN);
                 let nan = self.b.splat(nan, lanes);
-                self.b.push(&[value], Op::Select(last, nan, number));
+                self.b.push(&[value], Op::Select(last, number, nan));
                 choices.push((maker.map_or(0, |&at| at + 1), self.b.close().0));
             }
         }
@@ -130,11 +130,11 @@ impl Extremes {
         place
     }
 
-    /// Whether any of these is NaN, or the mask holds.
-    fn any_nan(&mut self, mask: Value, values: &[Value]) -> Value {
-        values.iter().fold(mask, |mask, &value| {
-            let nan = self.b.unary(Unary::IsNan, value);
-            self.b.binary(Binary::Or, mask, nan)
+    /// Whether none of these is NaN, and the mask holds. Two are looked at by one comparison.
+    fn are_numbers(&mut self, mask: Value, values: &[Value]) -> Value {
+        values.chunks(2).fold(mask, |mask, pair| {
+            let numbers = self.b.are_numbers(pair[0], *pair.last().unwrap_or(&pair[0]));
+            self.b.binary(Binary::And, mask, numbers)
         })
     }
 

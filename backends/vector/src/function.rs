@@ -93,6 +93,8 @@ pub enum Op {
     Binary(Binary, Value, Value),
     /// `min` or `max` of floats, lane by lane, that need not find NaN: where an operand is one, it is that or the other.
     OfNumbers(Binary, Value, Value),
+    /// Whether neither of two floats is NaN, in each lane of gangs of `f32` or `f64`.
+    AreNumbers(Value, Value),
     /// `a * b + c`, rounded once.
     Fma(Value, Value, Value),
     /// Conversion to the element type of the result.

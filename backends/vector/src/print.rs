@@ -63,6 +63,7 @@ impl Printer<'_> {
             Op::Unary(function, a) => format!("{} {a}", function.text()),
             Op::Binary(function, a, b) => format!("{a} {} {b}", function.text()),
             Op::OfNumbers(function, a, b) => format!("{a} {} {b} of numbers", function.text()),
+            Op::AreNumbers(a, b) => format!("are numbers {a}, {b}"),
             Op::Fma(a, b, c) => format!("fma {a}, {b}, {c}"),
             Op::Convert(a) => format!("convert {a}"),
             Op::Bits(a) => format!("bits {a}"),

@@ -131,7 +131,13 @@ impl Reciprocals {
         let own = |inst: &Inst| {
             let is_function = matches!(
                 inst.op,
-                Op::Unary(..) | Op::Binary(..) | Op::OfNumbers(..) | Op::Fma(..) | Op::Convert(_) | Op::Select(..)
+                Op::Unary(..)
+                    | Op::Binary(..)
+                    | Op::OfNumbers(..)
+                    | Op::AreNumbers(..)
+                    | Op::Fma(..)
+                    | Op::Convert(_)
+                    | Op::Select(..)
             );
             let gang = inst.results.first().is_some_and(|&result| self.b.lanes(result) > 1);
             usize::from(is_function && gang) + inst.op.regions().map(|region| self.functions(region)).sum::<usize>()

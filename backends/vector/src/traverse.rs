@@ -19,7 +19,9 @@ macro_rules! operands {
                 smallvec![a]
             }
             Op::Half { value, .. } => smallvec![value],
-            Op::Binary(_, a, b) | Op::OfNumbers(_, a, b) | Op::Insert(a, _, b) => smallvec![a, b],
+            Op::Binary(_, a, b) | Op::OfNumbers(_, a, b) | Op::AreNumbers(a, b) | Op::Insert(a, _, b) => {
+                smallvec![a, b]
+            }
             Op::Shift { value, fill, .. } => smallvec![value, fill],
             Op::Unzip { first, second, .. } => smallvec![first, second],
             Op::Fma(a, b, c) | Op::Select(a, b, c) => smallvec![a, b, c],

@@ -26,6 +26,7 @@ fn key(op: &Op, ty: Type) -> Option<(Key, bool)> {
         Op::Binary(function, _, _) | Op::OfNumbers(function, _, _) => (*function as u8, 0, true),
         Op::Splat(_)
         | Op::Iota
+        | Op::AreNumbers(..)
         | Op::Fma(..)
         | Op::Convert(_)
         | Op::Bits(_)

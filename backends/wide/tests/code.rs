@@ -115,6 +115,35 @@ fn uses(function: &Function, which: impl Fn(Instruction) -> bool) -> usize {
 }
 
 #[test]
+fn a_comparison_under_a_condition_is_one_instruction() {
+    let between = map(|b, a| {
+        let [low, high] = [1.0f32, 2.0].map(|bound| b.constant(Constant::from(bound)));
+        let (above, below) = (b.binary(Binary::Ge, a, low), b.binary(Binary::Lt, a, high));
+        let both = b.binary(Binary::And, above, below);
+        let zero = zeros(b);
+        b.select(both, a, zero)
+    });
+    assert_eq!(uses(&between, |own| own.mnemonic() == Mnemonic::Vcmpps), 2);
+    assert_eq!(uses(&between, |own| matches!(own.mnemonic(), Mnemonic::Kandq)), 0);
+    // What is compared before a loop stays before it.
+    let mut b = Builder::new();
+    let (from, to) = (b.parameter(0), b.parameter(1));
+    let (x, y, zero) = (b.argument(0), b.argument(1), b.int(0));
+    let first = b.load(ElementType::F32, 16, x, zero, Memory::Input);
+    let none = zeros(&mut b);
+    let positive = b.binary(Binary::Gt, first, none);
+    let steps = b.begin_loop(from, to, 16, &[]);
+    let a = b.load(ElementType::F32, 16, x, steps.index, Memory::Input);
+    let negative = b.binary(Binary::Lt, a, none);
+    let shifted = b.any(negative);
+    let shifted = b.splat(shifted, 16);
+    let both = b.binary(Binary::And, shifted, positive);
+    b.store(y, steps.index, a, Some(both));
+    b.end_loop(steps, Vec::new());
+    assert_eq!(uses(&b.finish("before".to_owned()), |own| own.mnemonic() == Mnemonic::Kandq), 1);
+}
+
+#[test]
 fn what_is_computed_already_is_not_computed_again() {
     let twice = map(|b, a| {
         let (first, second) = (b.unary(Unary::Sqrt, a), b.unary(Unary::Sqrt, a));

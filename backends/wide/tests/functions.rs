@@ -100,6 +100,19 @@ fn the_least_and_the_greatest_of_numbers() {
     assert!(lacking(all).is_empty());
 }
 
+#[test]
+fn whether_two_are_numbers() {
+    let floats =
+        || types().filter(|(element, lanes)| matches!(element, ElementType::F32 | ElementType::F64) && *lanes > 1);
+    let all = floats().map(|(element, lanes)| {
+        function(element, lanes, |b, a, c| {
+            let numbers = b.are_numbers(a, c);
+            b.select(numbers, a, c)
+        })
+    });
+    assert!(lacking(all).is_empty());
+}
+
 /// By uniform amounts, and amounts of lanes of another width.
 #[test]
 fn shifts_of_bits() {

@@ -67,6 +67,9 @@ impl<'k> Emitter<'k> {
         }
         let next = std::mem::take(&mut self.states);
         self.states = self.b.end_loop(open, next);
+        if let Some(unrolled) = unrolled {
+            self.extremes_become_one(unrolled, lanes);
+        }
         self.streaming.clear();
         // What does not fill a gang is done by ordinary stores of one that overlaps.
         let done = match overlap.filter(|_| unrolled.is_none()) {
@@ -104,6 +107,7 @@ impl<'k> Emitter<'k> {
             self.unrolled_step(nest, unrolled, open.index, lanes)?;
             let next = std::mem::take(&mut self.states);
             self.states = self.b.end_loop(open, next);
+            self.extremes_become_one(unrolled, lanes);
             return Ok(high);
         }
         let Some(end) = overlap else {

@@ -1,7 +1,7 @@
 //! Unrolled accumulators: a level across lanes whose accumulators all stay in registers runs in a loop that is unrolled so far that each
 //! iteration gives every accumulator one element.
 
-use fusebox_ir::Kernel;
+use fusebox_ir::{Binary, Kernel, analysis::algebra::built_ins};
 use fusebox_schedule::accumulate::{may_unroll, own_accumulators};
 
 use super::{Emitter, Result, emitted_level::EmittedLevel};
@@ -77,5 +77,29 @@ impl<'k> Emitter<'k> {
             self.step(nest, step, gang)?;
         }
         Ok(())
+    }
+
+    /// Behind unrolled iterations: the least, or greatest, of the accumulators of all gangs takes the place of each. So it is asked once whether any element
+    /// was NaN, for two of them at once. Taken several times it is the same.
+    pub(super) fn extremes_become_one(&mut self, unrolled: &Unrolled, gang: u32) {
+        let gangs = (unrolled.width / gang) as usize;
+        let functions: Vec<Option<Binary>> = (unrolled.positions.iter())
+            .flat_map(|&position| {
+                let reduce = self.reduce_or_total(position);
+                match built_ins(reduce.combine()) {
+                    Some(all) => all.into_iter().map(Some).collect(),
+                    None => vec![None; reduce.components()],
+                }
+            })
+            .collect();
+        let first = self.states.len() - gangs * functions.len();
+        for (component, function) in functions.iter().enumerate() {
+            let Some(function @ (Binary::Min | Binary::Max)) = *function else { continue };
+            let own = |gang: usize| first + gang * functions.len() + component;
+            let mut all = (0..gangs).map(|gang| self.states[own(gang)]).collect::<Vec<_>>().into_iter();
+            let Some(one) = all.next() else { continue };
+            let one = all.fold(one, |one, next| self.b.binary(function, one, next));
+            (0..gangs).for_each(|gang| self.states[own(gang)] = one);
+        }
     }
 }

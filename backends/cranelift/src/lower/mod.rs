@@ -249,6 +249,7 @@ impl Lower<'_> {
                 Registers::One(self.binary_one(*function, element, amount, a, b, known))
             }
             Op::Binary(function, a, b) | Op::OfNumbers(function, a, b) => self.binary_gang(*function, *a, *b),
+            Op::AreNumbers(a, b) => self.are_numbers(*a, *b),
             Op::Fma(a, b, c) if ty.lanes == 1 => {
                 let [a, b, c] = [*a, *b, *c].map(|value| self.one(value));
                 Registers::One(self.fma_one(ty.element, a, b, c))

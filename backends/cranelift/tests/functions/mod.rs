@@ -243,6 +243,21 @@ impl Maker {
             }
             16 => {
                 let mask = self.mask(lanes);
+                if lanes > 1 && self.random.next().is_multiple_of(2) {
+                    // A comparison that is asked for under the mask alone.
+                    let a = self.pick(|e, l| e != ElementType::Bool && e != ElementType::F16 && l == lanes)?;
+                    let b = self.same(a);
+                    let numbers = self.b.element(a).is_float() && self.random.next().is_multiple_of(2);
+                    let compared = if numbers {
+                        self.b.are_numbers(a, b)
+                    } else {
+                        let compare = [Binary::Eq, Binary::Lt, Binary::Ge][self.random.next() as usize % 3];
+                        self.b.binary(compare, a, b)
+                    };
+                    let both = self.b.binary(Binary::And, mask, compared);
+                    self.values.push(both);
+                    return Some(());
+                }
                 self.b.any(mask)
             }
             17 => {

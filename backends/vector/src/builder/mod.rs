@@ -155,6 +155,11 @@ impl Builder {
         self.one(element, ty.lanes, Op::Unary(function, a))
     }
 
+    /// Whether neither of two floats is NaN, in each lane.
+    pub fn are_numbers(&mut self, a: Value, b: Value) -> Value {
+        self.one(ElementType::Bool, self.lanes(a), Op::AreNumbers(a, b))
+    }
+
     /// A function of two operands, uniform ones spread over the lanes of the other.
     pub fn binary(&mut self, function: Binary, a: Value, b: Value) -> Value {
         if let (Some(x), Some(y)) = (self.constant_of(a), self.constant_of(b))

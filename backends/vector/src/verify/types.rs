@@ -106,6 +106,13 @@ impl Verify<'_> {
                 self.should(Rule::Types, fits, || format!("`{}` of numbers, as {ty}", function.text()));
                 [*a, *b].into_iter().for_each(|operand| self.is(operand, ty));
             }
+            Op::AreNumbers(a, b) => {
+                let own = self.of(*a);
+                let fits = matches!(own.element, ElementType::F32 | ElementType::F64) && own.lanes > 1;
+                let fits = fits && ty == Type { element: ElementType::Bool, lanes: own.lanes };
+                self.should(Rule::Types, fits, || format!("whether {own} are numbers, as {ty}"));
+                self.is(*b, own);
+            }
             Op::Fma(a, b, c) => {
                 self.should(Rule::Types, ty.element.is_float(), || format!("{ty} is rounded nowhere"));
                 [*a, *b, *c].into_iter().for_each(|operand| self.is(operand, ty));

@@ -65,6 +65,18 @@ pub(super) fn float_predicate(function: Binary) -> i64 {
     }
 }
 
+/// The predicate of `VCMP` that holds where neither is NaN.
+pub(super) const ORDERED: i64 = 0x07;
+
+/// The comparison of floats.
+pub(super) fn float_compare(element: ElementType) -> Option<Code> {
+    match element {
+        ElementType::F32 => Some(EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae),
+        ElementType::F64 => Some(EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae),
+        _ => None,
+    }
+}
+
 /// The predicate of `VPCMP`.
 pub(super) fn int_predicate(function: Binary) -> i64 {
     match function {

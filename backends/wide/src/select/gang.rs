@@ -39,7 +39,7 @@ impl Select<'_> {
             return self.shift_gang(function, a, b);
         }
         if function.is_comparison() {
-            return self.compare_gang(function, a, b);
+            return self.compare_gang(function, a, b, None);
         }
         if let Some(counted) = self.count_condition(function, a, b)? {
             return Ok(counted);
@@ -179,57 +179,6 @@ impl Select<'_> {
             });
         }
         Ok(Registers::Gang(all))
-    }
-
-    fn compare_gang(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Registers> {
-        let element = self.ty(a).element;
-        let (mut function, mut a, mut b) = (function, a, b);
-        if matches!(self.registers_of(a)?, Registers::Known) {
-            (a, b) = (b, a);
-            function = match function {
-                Binary::Lt => Binary::Gt,
-                Binary::Le => Binary::Ge,
-                Binary::Gt => Binary::Lt,
-                Binary::Ge => Binary::Le,
-                other => other,
-            };
-        }
-        if let Some(masks) = self.compare_bits(function, a, b)? {
-            return Ok(masks);
-        }
-        let (code, predicate) = match element {
-            ElementType::F32 => (C::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, codes::float_predicate(function)),
-            ElementType::F64 => (C::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae, codes::float_predicate(function)),
-            _ if element.is_integer() => (codes::int_compare(element), codes::int_predicate(function)),
-            _ => return self.lacks("a comparison of f16"),
-        };
-        let mut masks = Vec::new();
-        for register in 0..self.count(a) {
-            let (left, right) = (self.reg(a, register)?, self.src(b, register)?);
-            if element.is_integer() && !self.features.avx512 {
-                masks.push(self.compared(function, element, left, right));
-                continue;
-            }
-            masks.push(self.k(code, &[Arg::Use(left), right, Arg::Imm(predicate)]));
-        }
-        Ok(Registers::Mask(self.bytes / element.bytes() as u32, masks))
-    }
-
-    /// Whether two integers have a bit in common: no `and` by itself.
-    fn compare_bits(&mut self, function: Binary, a: Value, zero: Value) -> Outcome<Option<Registers>> {
-        let element = self.ty(a).element;
-        let Some(&Op::Binary(Binary::And, x, y)) = self.defs[a.0 as usize] else { return Ok(None) };
-        let is_zero = self.constant_of(zero).is_some_and(|zero| zero.bits() == 0);
-        let Some(code) = codes::common_bits(function, element).filter(|_| is_zero && self.features.avx512) else {
-            return Ok(None);
-        };
-        let (x, y) = if matches!(self.registers_of(x)?, Registers::Known) { (y, x) } else { (x, y) };
-        let mut masks = Vec::new();
-        for register in 0..self.count(a) {
-            let (left, right) = (self.reg(x, register)?, self.src(y, register)?);
-            masks.push(self.k(code, &[Arg::Use(left), right]));
-        }
-        Ok(Some(Registers::Mask(self.bytes / element.bytes() as u32, masks)))
     }
 
     pub(super) fn fma(&mut self, ty: Type, a: Value, b: Value, c: Value) -> Outcome<Registers> {

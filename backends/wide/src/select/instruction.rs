@@ -9,9 +9,12 @@ use crate::machine::{Address, Arg, Inst as Made};
 
 impl<'a> Select<'a> {
     pub(super) fn region(&mut self, region: &'a Region) -> Outcome<()> {
+        self.begun += 1;
+        let around = std::mem::replace(&mut self.home, self.begun);
         for inst in &region.0 {
             self.inst(inst)?;
         }
+        self.home = around;
         Ok(())
     }
 
@@ -32,6 +35,7 @@ impl<'a> Select<'a> {
                     self.constants[result.0 as usize] = Some(*constant);
                 }
                 self.defs[result.0 as usize] = Some(op);
+                self.homes[result.0 as usize] = self.home;
                 self.loose = self.low[result.0 as usize];
                 let registers = self.pure(op, result)?;
                 self.loose = false;
@@ -88,6 +92,7 @@ impl<'a> Select<'a> {
             }
             Op::Binary(function, a, b) => self.binary_gang(*function, *a, *b)?,
             Op::OfNumbers(function, a, b) => self.of_numbers(*function, *a, *b)?,
+            Op::AreNumbers(a, b) => self.are_numbers(*a, *b, None)?,
             Op::Fma(a, b, c) => self.fma(ty, *a, *b, *c)?,
             Op::Convert(a) if ty.lanes == 1 => Registers::One(self.convert_one(*a, ty.element)?),
             Op::Convert(a) => self.convert_gang(*a, ty)?,

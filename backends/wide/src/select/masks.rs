@@ -146,6 +146,13 @@ impl Select<'_> {
     }
 
     pub(super) fn binary_mask(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Registers> {
+        if matches!(function, Binary::And | Binary::LogicalAnd) {
+            for (mask, comparison) in [(a, b), (b, a)] {
+                if let Some(both) = self.and_compared(mask, comparison)? {
+                    return Ok(both);
+                }
+            }
+        }
         let per = match (self.registers_of(a)?, self.registers_of(b)?) {
             (Registers::Mask(per, _), _) | (_, Registers::Mask(per, _)) => *per,
             _ => self.per,

@@ -6,6 +6,7 @@
 mod across;
 mod append;
 mod codes;
+mod compare;
 mod control;
 mod conversions_of_ones;
 mod convert;
@@ -68,6 +69,11 @@ pub(crate) struct Select<'a> {
     values: Vec<Option<Registers>>,
     defs: Vec<Option<&'a Op>>,
     uses: Vec<u32>,
+    /// Of each value the region that computes it, by the order in which they begin.
+    homes: Vec<u32>,
+    /// The region that is being gone through, and how many have begun.
+    home: u32,
+    begun: u32,
     constants: Vec<Option<Constant>>,
     tests: HashMap<Value, Test>,
     /// Of uniform integers whether nobody reads more than their own bits: then what is above those may be anything.
@@ -106,6 +112,9 @@ pub(crate) fn select(function: &Function, features: Features) -> Outcome<(Machin
         values: vec![None; count],
         defs: vec![None; count],
         uses: vec![0; count],
+        homes: vec![0; count],
+        home: 0,
+        begun: 0,
         constants: vec![None; count],
         tests: HashMap::new(),
         low: low_bits::low_bits(function),
@@ -150,7 +159,7 @@ impl<'a> Select<'a> {
             }
             let compared = match inst.op {
                 Op::Binary(f, a, _) if f.is_comparison() => Some(self.ty(a)),
-                Op::Unary(Unary::IsNan | Unary::IsInf, a) => Some(self.ty(a)),
+                Op::Unary(Unary::IsNan | Unary::IsInf, a) | Op::AreNumbers(a, _) => Some(self.ty(a)),
                 _ => None,
             };
             if let Some(ty) = compared.filter(|ty| ty.lanes > 1 && ty.element != ElementType::Bool) {

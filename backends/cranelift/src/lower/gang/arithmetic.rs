@@ -79,6 +79,13 @@ impl Lower<'_> {
         })
     }
 
+    /// Whether neither is NaN, lane by lane.
+    pub(in crate::lower) fn are_numbers(&mut self, a: Value, b: Value) -> Registers {
+        let bytes = self.ty(a).element.bytes() as u32;
+        let (left, right) = (self.gang(a), self.gang(b));
+        Registers::Mask(bytes, self.pairs(&left, &right, |this, a, b| this.b.ins().fcmp(FloatCC::Ordered, a, b)))
+    }
+
     pub(in crate::lower) fn binary_gang(&mut self, function: Binary, a: Value, b: Value) -> Registers {
         let ty = self.ty(a);
         if let Registers::Mask(bytes, left) = self.registers_of(a) {
