@@ -107,7 +107,7 @@ pub trait Machine {
     /// What the device says; [`fusebox_ir::Fault::TooLarge`] if there is no memory to work in.
     fn sort(&self, sort: Sort<'_, Self::Buffer>) -> Result<(), BackendError>;
 
-    /// The loop whose state begins with a value, if the machine may do several of its turns at once, over one strip of rows after another.
+    /// The loop whose state begins with a value, if the machine may do several of its turns at once, over one strip of rows after another or all rows.
     fn row_loop(&self, _state: ValueId) -> Option<&RowLoop> {
         None
     }

@@ -35,7 +35,7 @@ pub struct Turns<'a, B> {
     /// Bytes of one row, as [`RowShape::row_bytes`].
     pub all_row_bytes: usize,
     /// The launches of a turn, in order.
-    pub launches: Vec<TurnLaunch<'a, B>>,
+    pub launches: Few<TurnLaunch<'a, B>>,
     /// Of each array that changes how its rows lie.
     pub row_bytes: &'a [RowBytes],
     /// Where segments begin and end: a number for each row, and one behind.
@@ -44,9 +44,9 @@ pub struct Turns<'a, B> {
     /// at the end.
     pub states: &'a [(Option<usize>, usize)],
     /// The state before the first turn: as many as are there before.
-    pub before: Vec<&'a B>,
+    pub before: Few<&'a B>,
     /// Where the state after the last turn goes, whose elements may be anything now.
-    pub after: Vec<&'a mut B>,
+    pub after: Few<&'a mut B>,
 }
 
 /// A launch of a turn.
@@ -72,6 +72,8 @@ pub enum TurnArray<'a, B> {
 /// The turns as one list of runs, each of which makes new versions of arrays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unrolled {
+    /// What it was made for.
+    made_for: MadeFor,
     /// In order.
     pub runs: Vec<RowRun>,
     /// All versions; first the state before the first turn.
@@ -81,6 +83,26 @@ pub struct Unrolled {
     /// Versions in memory of the strip, and the position in the state after the last turn that their rows go to: a strip needs more rows of
     /// them than it has, and those are other strips' to write.
     pub copied: Vec<(usize, usize)>,
+}
+
+/// All that turns in a row depend on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct MadeFor {
+    over_all: bool,
+    turns: usize,
+    states: Vec<(Option<usize>, usize)>,
+    /// For each launch its arrays: the number of one that changes, and what the launch does with it.
+    launches: Vec<Vec<(Option<usize>, RowUse)>>,
+}
+
+impl<B> TurnArray<'_, B> {
+    /// The number of one that changes.
+    fn changing(&self) -> Option<usize> {
+        match *self {
+            TurnArray::Same(_) => None,
+            TurnArray::Changing(number) => Some(number),
+        }
+    }
 }
 
 /// The run of a launch in a turn.
@@ -123,8 +145,8 @@ pub enum VersionMemory {
 }
 
 impl Unrolled {
-    /// The turns in a row; none if an array of the state after them is one of those before them.
-    pub fn of<B>(turns: &Turns<'_, B>) -> Option<Self> {
+    /// The turns in a row, over strips or, one after the other, over all rows; none if an array of the state after them is one of those before them.
+    pub fn of<B>(turns: &Turns<'_, B>, over_all: bool) -> Option<Self> {
         let mut versions: Vec<Version> = Vec::new();
         let new = |array: usize, memory: VersionMemory| Version { array, above: 0, below: 0, memory };
         let mut current: Vec<Option<usize>> = vec![None; turns.row_bytes.len()];
@@ -137,15 +159,15 @@ impl Unrolled {
             for (launch, own) in turns.launches.iter().enumerate() {
                 let (mut used, mut written) = (Few::new(), Few::new());
                 for (array, row_use) in &own.arrays {
-                    used.push(match *array {
-                        TurnArray::Same(_) => None,
-                        TurnArray::Changing(array) if row_use.is_written() => {
+                    used.push(match array.changing() {
+                        None => None,
+                        Some(array) if row_use.is_written() => {
                             current[array] = Some(versions.len());
                             written.push(versions.len());
                             versions.push(new(array, VersionMemory::Slot(0)));
                             current[array]
                         }
-                        TurnArray::Changing(array) => Some(current[array]?),
+                        Some(array) => Some(current[array]?),
                     });
                 }
                 runs.push(RowRun { launch, versions: used, written, above: 0, below: 0 });
@@ -165,10 +187,18 @@ impl Unrolled {
             needed[version] = true;
             versions[version].memory = VersionMemory::After(state);
         }
-        let mut unrolled = Self { runs, versions, slots: 0, copied: Vec::new() };
+        let arrays = |own: &TurnLaunch<'_, B>| own.arrays.iter().map(|(array, own)| (array.changing(), *own)).collect();
+        let made_for = MadeFor {
+            over_all,
+            turns: turns.turns,
+            states: turns.states.to_vec(),
+            launches: turns.launches.iter().map(arrays).collect(),
+        };
+        let mut unrolled = Self { made_for, runs, versions, slots: 0, copied: Vec::new() };
         unrolled.reach(turns, &mut needed);
         for (version, own) in unrolled.versions.iter_mut().enumerate() {
             if let VersionMemory::After(state) = own.memory
+                && !over_all
                 && (own.above, own.below) != (0, 0)
             {
                 own.memory = VersionMemory::Slot(0);
@@ -177,6 +207,17 @@ impl Unrolled {
         }
         unrolled.share_memory();
         Some(unrolled)
+    }
+
+    /// Whether it is what [`Self::of`] makes of these turns. That takes no memory.
+    pub fn is_of<B>(&self, turns: &Turns<'_, B>, over_all: bool) -> bool {
+        let own = &self.made_for;
+        let same = |(own, given): (&Vec<(Option<usize>, RowUse)>, &TurnLaunch<'_, B>)| {
+            own.iter().copied().eq(given.arrays.iter().map(|(array, own)| (array.changing(), *own)))
+        };
+        (own.over_all, own.turns, &own.states[..]) == (over_all, turns.turns, turns.states)
+            && own.launches.len() == turns.launches.len()
+            && own.launches.iter().zip(&turns.launches).all(same)
     }
 
     /// From the last run to the first: which rows are needed. Runs that nobody needs go.
@@ -267,17 +308,20 @@ mod tests {
         });
         let (before, after) = (vec![(); states.iter().flat_map(|own| own.0).count()], vec![(); states.len()]);
         let mut after = after;
-        Unrolled::of(&Turns {
-            turns,
-            rows: 100,
-            all_row_bytes: 8,
-            launches: launches.collect(),
-            row_bytes: &[RowBytes::Each(1); 8],
-            offsets: None,
-            states,
-            before: before.iter().collect(),
-            after: after.iter_mut().collect(),
-        })
+        Unrolled::of(
+            &Turns {
+                turns,
+                rows: 100,
+                all_row_bytes: 8,
+                launches: launches.collect(),
+                row_bytes: &[RowBytes::Each(1); 8],
+                offsets: None,
+                states,
+                before: before.iter().collect(),
+                after: after.iter_mut().collect(),
+            },
+            false,
+        )
     }
 
     #[test]

@@ -9,7 +9,7 @@ use fusebox_schedule::{Guard, shares::ShareUnit};
 use crate::{
     code_memory::Code,
     emit::{HiddenArgument, Part},
-    launch::{measured::Measured, trials::Trials},
+    launch::{measured::Measured, trials::Trials, turns::KnownTurns},
 };
 
 /// One kernel as machine code.
@@ -23,6 +23,8 @@ pub(crate) struct LoadedKernel {
     pub(crate) measured: Option<Arc<Measured>>,
     /// What launches took on one thread, and shared by threads.
     pub(crate) trials: Arc<Trials>,
+    /// What is known of loops whose turns begin with it.
+    pub(crate) turns: Arc<KnownTurns>,
     /// Whether it is code for vectors of 64 or 32 bytes.
     pub(crate) wide: bool,
     /// Steps of the outermost level that a gang does.

@@ -114,7 +114,7 @@ impl Machine for Cpu<'_> {
     }
 
     fn turns(&self, turns: Turns<'_, Array>) -> Result<bool, BackendError> {
-        launch::strips::run(turns, self.kernels, (self.shared, self.cleared))
+        launch::strips::run(turns, (&self.plan.kernels, self.kernels), (self.shared, self.cleared))
     }
 
     fn lanes(&self, plan: &Plan, lanes: Lanes<'_, Array>) -> Result<AtOnce<Array>, BackendError> {

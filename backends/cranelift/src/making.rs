@@ -100,6 +100,7 @@ impl Made {
             work: estimate::statements(kernel, functions.gang, functions.schedule.as_ref()),
             measured: Measured::of(kernel).map(Arc::new),
             trials: Arc::default(),
+            turns: Arc::default(),
             wide,
             lengths: by_elements.then(|| row_lengths(kernel)).flatten(),
             read_again: if again { read_at_each_step(kernel) } else { Few::new() },

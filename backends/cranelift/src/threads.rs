@@ -123,12 +123,33 @@ impl Threads {
 
     /// The same: on this thread alone where all helpers sleep, and the work is not worth waking them.
     pub(crate) fn each_of(&self, worth_waking: impl FnOnce() -> bool, count: usize, one: impl Fn(usize) + Sync) {
-        let alone = || self.board.alone.load(Ordering::Relaxed) < ENOUGH_ALONE_NS && !worth_waking();
-        if self.helpers.is_empty() || count < 2 || !self.asleep() || !alone() {
+        if count < 2 || self.come(worth_waking) {
             return self.each(count, one);
         }
+        self.by_itself(|| (0..count).for_each(one));
+    }
+
+    /// Runs `work` on this thread and on so many others, of those that come before it is done here. None come where all helpers sleep, and the work is not
+    /// worth waking them.
+    pub(crate) fn all(&self, worth_waking: impl FnOnce() -> bool, helpers: usize, work: impl Fn() + Sync) {
+        if helpers > 0 && self.come(worth_waking) {
+            return self.together(helpers, &work);
+        }
+        self.by_itself(work);
+    }
+
+    /// Whether helpers are awake, or woken.
+    fn come(&self, worth_waking: impl FnOnce() -> bool) -> bool {
+        !self.asleep() || self.board.alone.load(Ordering::Relaxed) >= ENOUGH_ALONE_NS || worth_waking()
+    }
+
+    /// Runs work that helpers would share if they were awake.
+    fn by_itself(&self, work: impl FnOnce()) {
+        if self.helpers.is_empty() {
+            return work();
+        }
         let begin = Instant::now();
-        (0..count).for_each(one);
+        work();
         self.board.alone.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
     }
 

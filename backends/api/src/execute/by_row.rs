@@ -104,11 +104,11 @@ impl<M: Machine> Executor<'_, M> {
         changing: &Changing,
         after: Few<Value>,
     ) -> Result<Option<Few<Value>>> {
-        let taken: Vec<Option<(BufferId, M::Buffer)>> = after
+        let taken: Few<Option<(BufferId, M::Buffer)>> = after
             .iter()
             .map(|value| value.buffer.and_then(|buffer| Some((buffer, self.buffers.take(buffer)?))))
             .collect();
-        let Some(mut taken) = taken.into_iter().collect::<Option<Vec<_>>>() else {
+        let Some(mut taken) = taken.into_iter().collect::<Option<Few<_>>>() else {
             return Err(self.bad_plan("a state without memory".to_owned()));
         };
         let ran = self.rows_of(turns, launches, changing, taken.iter_mut().map(|(_, buffer)| buffer).collect());
@@ -124,12 +124,12 @@ impl<M: Machine> Executor<'_, M> {
         }
     }
 
-    fn rows_of(
-        &mut self,
+    fn rows_of<'a>(
+        &'a mut self,
         turns: usize,
         (launches, steps): (&[RowLaunch], &[Step]),
-        changing: &Changing,
-        after: Vec<&mut M::Buffer>,
+        changing: &'a Changing,
+        after: Few<&'a mut M::Buffer>,
     ) -> Result<bool> {
         // Scalars get memory before anything is borrowed.
         for launch in launches {
@@ -143,7 +143,7 @@ impl<M: Machine> Executor<'_, M> {
         let before: Few<BufferId> = begins.map(|begin| self.bring(changing.ids[begin])).collect::<Result<_>>()?;
         let offsets = changing.offsets.map(|id| self.bring(id)).transpose()?;
         let executor = &*self;
-        let mut given = Vec::with_capacity(launches.len());
+        let mut given: Few<TurnLaunch<'_, M::Buffer>> = Few::new();
         for launch in launches {
             let Step::Launch { kernel, sizes, arrays } = &steps[launch.step] else { continue };
             let Some(declared) = executor.plan.kernels.get(*kernel) else {
@@ -178,7 +178,7 @@ impl<M: Machine> Executor<'_, M> {
             given.push(TurnLaunch { kernel: *kernel, sizes, arrays: own });
         }
         let Some(first) = given.first() else { return Ok(false) };
-        let before = before.iter().map(|&buffer| executor.buffer(buffer)).collect::<Result<Vec<_>>>()?;
+        let before = before.iter().map(|&buffer| executor.buffer(buffer)).collect::<Result<Few<_>>>()?;
         let offsets = offsets.map(|buffer| executor.buffer(buffer)).transpose()?;
         let (kernel, sizes) = (first.kernel, first.sizes.clone());
         let (row_bytes, states) = (&changing.row_bytes[..], &changing.states[..]);

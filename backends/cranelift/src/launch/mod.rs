@@ -15,6 +15,7 @@ mod split;
 pub(crate) mod strips;
 mod table;
 pub(crate) mod trials;
+pub(crate) mod turns;
 mod workers;
 
 use std::time::Instant;
@@ -276,12 +277,17 @@ impl<'a> KernelLaunch<'a> {
         i64::try_from(self.shared.strip_bytes / 2).ok()?.checked_div(i64::try_from(step).ok()?)
     }
 
-    /// Ranges of the outermost level; `unit` steps are never parted, nor is what makes a gang: its rest would be scalar code.
-    fn ranges(&self, steps: i64, unit: i64) -> Ranges {
+    /// What shares of the outermost level are multiples of.
+    fn share_unit(&self) -> i64 {
         let shares = self.loaded.shares.as_ref().map(|shares| {
             i64::from(shares.steps(&|level| if level == 0 { Some(self.outermost) } else { self.steps(level) }))
         });
-        let gang = shares.unwrap_or(self.loaded.gang);
+        shares.unwrap_or(self.loaded.gang)
+    }
+
+    /// Ranges of the outermost level; `unit` steps are never parted, nor is what makes a gang: its rest would be scalar code.
+    fn ranges(&self, steps: i64, unit: i64) -> Ranges {
+        let gang = self.share_unit();
         let unit = (unit as u64).checked_next_multiple_of(gang as u64).map_or(unit, |unit| unit as i64);
         let pieces = self.pieces().filter(|_| steps > unit);
         let cached = self.steps_in_cache().filter(|_| pieces.is_some() || self.shared.threads.count() == 1);

@@ -1,21 +1,25 @@
 //! Several turns of a loop of rows, or launches of rows one after the other, over one strip of rows after another: what they make in between
-//! stays in a cache.
+//! stays in a cache. Turns whose arrays are in the caches as they are run over all rows, one after the other ([`super::turns`]).
 //!
 //! A strip begins with as many more rows as its launches reach beyond it, so that strips need nothing of each other and threads take them in
 //! any order (overlapped tiling). The first and the last rows are one strip together: only there a boundary may ask for rows of the other
 //! end. Rows keep their numbers: memory of a strip is addressed as if its array were whole.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Instant};
 
-use fusebox_backend::{BackendError, RowBytes, RowShape, TurnArray, TurnLaunch, Turns, Unrolled, VersionMemory};
+use fusebox_backend::{BackendError, Few, RowBytes, RowShape, TurnArray, TurnLaunch, Turns, Unrolled, VersionMemory};
 use fusebox_ir::{
-    Array, ElementType, Plan, RunError, Step,
+    Array, ElementType, Kernel, Plan, RunError, Step,
     analysis::{RowLaunch, RowLoop, RowSequences},
 };
 
 use super::{
+    KernelLaunch,
     rows::Rows,
     table::{RowMemory, Table},
+    trials::Way,
+    turns::Progress,
+    version_for,
     workers::each,
 };
 use crate::{
@@ -26,6 +30,13 @@ use crate::{
 
 /// Turns that are done at once, at most: with more of them, little is left to save.
 const MOST_TURNS: i64 = 16;
+
+/// Turns over all rows that are done at once, at most: in so many, what it takes to ask helpers to come does not count.
+const TURNS_OVER_ALL: usize = 32;
+
+/// Estimated nanoseconds of a run over all rows from which on threads share it, as a part of what launches have that threads share at first: helpers are there
+/// already.
+const SHARED_RUNS: u64 = 8;
 
 /// A strip has so many times the rows that its turns reach beyond it on both sides: half of the reach is computed twice.
 const ROWS_OF_REACH: i64 = 4;
@@ -76,6 +87,9 @@ pub(crate) fn has_rows(loaded: &LoadedKernel) -> bool {
 
 /// How many turns of a loop are done at once: as many as leave strips that fit into the cache, if all rows do not.
 pub(crate) fn turns_at_once(shape: RowShape, shared: &Shared) -> Option<usize> {
+    if are_cached(shape.rows, shape.row_bytes, shared) {
+        return Some(TURNS_OVER_ALL);
+    }
     let rows = rows_of_a_strip(shape, shared)?;
     let turns = most_turns(rows, shape.reach).min(MOST_TURNS);
     // Both ends and some strips between.
@@ -88,6 +102,12 @@ pub(crate) fn gains(shape: RowShape, shared: &Shared) -> bool {
     let rows = rows_of_a_strip(shape, shared);
     let (above, below) = shape.reach;
     rows.is_some_and(|rows| rows >= ROWS_OF_ONE_REACH * (above + below) && shape.rows >= 4 * rows.max(threads))
+}
+
+/// Whether all rows are in the caches, so that turns run over all of them.
+fn are_cached(rows: i64, row_bytes: usize, shared: &Shared) -> bool {
+    let bytes = usize::try_from(rows).ok().and_then(|rows| rows.checked_mul(row_bytes));
+    bytes.is_some_and(|bytes| bytes < shared.strips_from_bytes.min(shared.out_of_cache_bytes))
 }
 
 /// How many rows fit into the cache, if all rows do not.
@@ -107,43 +127,66 @@ fn most_turns(rows: i64, (above, below): (i64, i64)) -> i64 {
 /// Does launches in strips; whether it did.
 pub(crate) fn run(
     turns: Turns<'_, Array>,
-    kernels: &[LoadedKernel],
+    (declared, kernels): (&[Kernel], &[LoadedKernel]),
     (shared, cleared): (&Shared, bool),
 ) -> Result<bool, BackendError> {
-    let Some(unrolled) = Unrolled::of(&turns) else { return Ok(false) };
+    let over_all = turns.offsets.is_none() && are_cached(turns.rows, turns.all_row_bytes, shared);
+    let first = turns.launches.first().and_then(|first| kernels.get(first.kernel));
+    let Some(unrolled) = first.and_then(|first| first.turns.unrolled(&turns, over_all)) else { return Ok(false) };
     let Turns { rows, all_row_bytes, launches, row_bytes, before, after, offsets, .. } = turns;
+    let mut loaded: Few<(&Kernel, &LoadedKernel)> = Few::new();
+    for launch in &launches {
+        let (Some(declared), Some(own)) = (declared.get(launch.kernel), kernels.get(launch.kernel)) else {
+            return Ok(false);
+        };
+        let version = version_for(declared, own, shared, &launch.sizes).filter(|version| has_rows(&version.loaded));
+        let (declared, own) = version.map_or((declared, own), |version| (&version.kernel, &version.loaded));
+        if !has_rows(own) {
+            return Ok(false);
+        }
+        loaded.push((declared, own));
+    }
     let segments = match offsets.map(|offsets| Rows::between(offsets, 0, usize::try_from(rows).unwrap_or_default())) {
         Some(None) => return Ok(false),
         found => found.flatten(),
     };
     let mut run = Strips {
-        past: vec![false; unrolled.runs.len()],
+        past: Vec::new(),
         unrolled: &unrolled,
         launches: &launches,
-        kernels,
+        loaded: &loaded,
         row_bytes,
         all_row_bytes,
         segments,
         shared,
         cleared,
         rows,
-        before: before.into_iter().map(RowMemory::of).collect(),
-        after: Vec::new(),
+        before: before.iter().map(|own| RowMemory::of(own)).collect(),
+        after: Few::new(),
     };
     if !run.segments_hold() {
         return Ok(false);
     }
-    run.past = run.runs_past_caches(&after);
-    run.after = after.into_iter().map(RowMemory::of_mut).collect();
-    let Some((end, strips)) = run.strips() else { return Ok(false) };
-    if !run.begin()? {
+    if !over_all {
+        run.past = run.runs_past_caches(&after);
+    }
+    run.after = after.into_iter().map(|own| RowMemory::of_mut(own)).collect();
+    let strips = if over_all { None } else { run.strips() };
+    if !over_all && strips.is_none() {
         return Ok(false);
     }
+    run.begin()?;
+    let Some((end, strips)) = strips else { return run.over_all() };
     // The ends first: their memory is as long as the arrays, though little of it is touched.
     let done = each(&shared.threads, (strips.len(), || true), |number, _| match strips[number] {
         (first, last) if first > last => run.ends(end),
         (first, last) => run.strip(first, last),
     });
+    did(done)
+}
+
+/// Whether something was done.
+fn did(done: Result<(), Stop>) -> Result<bool, BackendError> {
     match done {
         Ok(()) => Ok(true),
         Err(Stop::NoRoom) => Ok(false),
@@ -168,7 +211,8 @@ impl From<RunError> for Stop {
 struct Strips<'t, 'a> {
     unrolled: &'t Unrolled,
     launches: &'t [TurnLaunch<'a, Array>],
-    kernels: &'t [LoadedKernel],
+    /// What each launch runs.
+    loaded: &'t [(&'t Kernel, &'t LoadedKernel)],
     row_bytes: &'t [RowBytes],
     /// Bytes of one row of all arrays.
     all_row_bytes: usize,
@@ -178,9 +222,9 @@ struct Strips<'t, 'a> {
     /// Whether new memory holds zeros.
     cleared: bool,
     rows: i64,
-    before: Vec<RowMemory<'t>>,
-    after: Vec<RowMemory<'t>>,
-    /// For each run whether what it makes goes past the caches.
+    before: Few<RowMemory<'t>>,
+    after: Few<RowMemory<'t>>,
+    /// For each run whether what it makes goes past the caches; none does where nothing is said.
     past: Vec<bool>,
 }
 
@@ -240,12 +284,9 @@ impl<'t> Strips<'t, '_> {
         }
     }
 
-    /// What kernels do outside of all rows: checks. Whether all kernels have code for rows.
-    fn begin(&self) -> Result<bool, RunError> {
-        for (position, launch) in self.launches.iter().enumerate() {
-            let Some(loaded) = self.kernels.get(launch.kernel).filter(|loaded| has_rows(loaded)) else {
-                return Ok(false);
-            };
+    /// What kernels do outside of all rows: checks.
+    fn begin(&self) -> Result<(), RunError> {
+        for (position, (_, loaded)) in self.loaded.iter().enumerate() {
             if let Some(finish) = loaded.part(Part::Finish)
                 && let Some(run) = self.unrolled.runs.iter().position(|run| run.launch == position)
             {
@@ -253,12 +294,61 @@ impl<'t> Strips<'t, '_> {
                 self.table(run, &|_| RowMemory::nowhere()).call(finish, (0, self.rows))?;
             }
         }
-        Ok(true)
+        Ok(())
+    }
+
+    /// All turns over all rows.
+    fn over_all(&self) -> Result<bool, BackendError> {
+        let mut memory = match self.memory((0, self.rows)) {
+            Ok(memory) => memory,
+            Err(stop) => return did(Err(stop)),
+        };
+        let slots: Few<RowMemory<'_>> = memory.iter_mut().map(RowMemory::of_mut).collect();
+        let place = |version: usize| self.place(version, &slots, 0);
+        let count = self.unrolled.runs.len();
+        let (way, cuts) = self.parts();
+        let runs = count.max(1) as u64;
+        let worth_waking = || way.work.saturating_mul(runs) >= self.shared.share_from_ns;
+        // While helpers sleep, what it takes says nothing of sharing.
+        let begun = (way.is_measured() && !(way.shared && self.shared.threads.asleep())).then(Instant::now);
+        let done = Progress::of_all(&self.shared.threads, (count, cuts.len() - 1), worth_waking, |run, part| {
+            Ok(self.call(run, &place, (cuts[part], cuts[part + 1]))?)
+        });
+        if let (Some(begun), Some((_, first))) = (begun, self.loaded.first()) {
+            first.turns.trials.took(way, begun.elapsed().as_nanos() as u64 / runs);
+        }
+        did(done)
+    }
+
+    /// Whether threads share runs over all rows, and where the rows of their parts begin and end.
+    fn parts(&self) -> (Way, Few<i64>) {
+        let (mut unit, mut work) = (1, 0u64);
+        for (launch, (kernel, loaded)) in self.launches.iter().zip(self.loaded) {
+            let mut own = KernelLaunch::new(kernel, loaded, self.shared, &launch.sizes);
+            own.outermost = self.rows;
+            unit = own.share_unit().max(unit);
+            work = work.saturating_add(own.work());
+        }
+        let each = work / (self.launches.len() as u64).max(1);
+        let threads = self.shared.threads.count() as u64;
+        let way = match self.loaded.first() {
+            Some((_, first)) if threads > 1 => first.turns.trials.way(each, self.shared.share_from_ns / SHARED_RUNS),
+            _ => Way::default(),
+        };
+        let parts = if way.shared { threads.min(self.rows.max(1) as u64) as i64 } else { 1 };
+        let length = (self.rows as u64).div_ceil(parts as u64);
+        let length = length.checked_next_multiple_of(unit as u64).map_or(self.rows, |length| length as i64).max(1);
+        let mut cuts: Few<i64> = (0..parts).map(|part| part * length).take_while(|&cut| cut < self.rows).collect();
+        if cuts.is_empty() {
+            cuts.push(0);
+        }
+        cuts.push(self.rows);
+        (way, cuts)
     }
 
     /// Memory for the versions in between, of rows `first..last` and of those that are needed around them.
-    fn memory(&self, (first, last): (i64, i64)) -> Result<Vec<Array>, Stop> {
-        let mut bytes = vec![0; self.unrolled.slots];
+    fn memory(&self, (first, last): (i64, i64)) -> Result<Few<Array>, Stop> {
+        let mut bytes: Few<usize> = Few::from_elem(0, self.unrolled.slots);
         for version in &self.unrolled.versions {
             if let VersionMemory::Slot(slot) = version.memory
                 && let Some(bytes) = bytes.get_mut(slot)
@@ -281,7 +371,7 @@ impl<'t> Strips<'t, '_> {
     /// All turns for rows `first..last`, which are far from the ends.
     fn strip(&self, first: i64, last: i64) -> Result<(), Stop> {
         let mut memory = self.memory((first, last))?;
-        let slots: Vec<RowMemory<'_>> = memory.iter_mut().map(RowMemory::of_mut).collect();
+        let slots: Few<RowMemory<'_>> = memory.iter_mut().map(RowMemory::of_mut).collect();
         let place = |version: usize| {
             let own = &self.unrolled.versions[version];
             self.place(version, &slots, self.bytes_before(own.array, first - own.above))
@@ -296,7 +386,7 @@ impl<'t> Strips<'t, '_> {
     /// All turns for the first `end` rows and for as many at the end.
     fn ends(&self, end: i64) -> Result<(), Stop> {
         let mut memory = self.memory((0, self.rows))?;
-        let slots: Vec<RowMemory<'_>> = memory.iter_mut().map(RowMemory::of_mut).collect();
+        let slots: Few<RowMemory<'_>> = memory.iter_mut().map(RowMemory::of_mut).collect();
         let place = |version: usize| self.place(version, &slots, 0);
         for (position, run) in self.unrolled.runs.iter().enumerate() {
             self.call(position, &place, (0, end + run.below))?;
@@ -325,7 +415,7 @@ impl<'t> Strips<'t, '_> {
         't: 'm,
     {
         let launch = self.unrolled.runs[run].launch;
-        let Some(body) = self.kernels[self.launches[launch].kernel].part(Part::Body) else { return Ok(()) };
+        let Some(body) = self.loaded[launch].1.part(Part::Body) else { return Ok(()) };
         self.table(run, place).call(body, rows).map(|_| ())
     }
 
@@ -333,7 +423,7 @@ impl<'t> Strips<'t, '_> {
     where
         't: 'm,
     {
-        let past = self.past[run];
+        let past = self.past.get(run) == Some(&true);
         let run = &self.unrolled.runs[run];
         let launch = &self.launches[run.launch];
         let arrays = launch.arrays.iter().zip(&run.versions).map(|((array, _), version)| match (array, version) {
@@ -341,7 +431,7 @@ impl<'t> Strips<'t, '_> {
             (TurnArray::Changing(_), Some(version)) => place(*version),
             (TurnArray::Changing(_), None) => RowMemory::nowhere(),
         });
-        let hidden = &self.kernels[launch.kernel].hidden;
+        let hidden = &self.loaded[run.launch].1.hidden;
         let mut table = Table::of_rows(&launch.sizes, arrays, hidden);
         table.set(HiddenArgument::Steps, self.rows as u64);
         table.set(HiddenArgument::OutOfCache, past.into());

@@ -16,7 +16,18 @@ use crate::threads::Threads;
 const WORTH_WAKING: u64 = 2;
 
 /// Says that something failed, also if that is this program.
-struct Ended<'s>(&'s AtomicBool, bool);
+pub(super) struct Ended<'s>(&'s AtomicBool, bool);
+
+impl<'s> Ended<'s> {
+    pub(super) fn new(stop: &'s AtomicBool) -> Self {
+        Self(stop, false)
+    }
+
+    /// Nothing failed.
+    pub(super) fn well(&mut self) {
+        self.1 = true;
+    }
+}
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
@@ -52,11 +63,12 @@ pub(super) fn each<E: Send>(
         if stop.load(Ordering::Acquire) {
             return;
         }
-        let mut ended = Ended(&stop, false);
-        let result = one(range, &stop);
-        ended.1 = result.is_ok();
-        if let Err(error) = result {
-            lock(&failure).get_or_insert(error);
+        let mut ended = Ended::new(&stop);
+        match one(range, &stop) {
+            Ok(()) => ended.well(),
+            Err(error) => {
+                lock(&failure).get_or_insert(error);
+            }
         }
     });
     failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
