@@ -127,13 +127,13 @@ pub trait Machine {
         false
     }
 
-    /// Does some turns of a loop, or the launches of a sequence, in strips; whether it did. Where it did not, or fails, they are done one after the
-    /// other instead, from the state before, which it leaves as it was.
+    /// Does some turns of a loop, or the launches of a sequence, in strips or over all rows; how many bytes of whole arrays it took in between, if it did.
+    /// Where it did not, or fails, they are done one after the other instead, from the state before, which it leaves as it was.
     ///
     /// # Errors
     /// [`BackendError::Run`], of any step that fails.
-    fn turns(&self, _turns: Turns<'_, Self::Buffer>) -> Result<bool, BackendError> {
-        Ok(false)
+    fn turns(&self, _turns: Turns<'_, Self::Buffer>) -> Result<Option<usize>, BackendError> {
+        Ok(None)
     }
 
     /// Runs lanes on as many threads as there are: what each of the arrays that they give is, and how many bytes the lanes had at one time;

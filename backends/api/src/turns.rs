@@ -205,7 +205,11 @@ impl Unrolled {
                 unrolled.copied.push((version, state));
             }
         }
-        unrolled.share_memory();
+        if over_all {
+            unrolled.share_all_memory(turns.row_bytes);
+        } else {
+            unrolled.share_memory();
+        }
         Some(unrolled)
     }
 
@@ -275,6 +279,41 @@ impl Unrolled {
         self.slots = taken.len();
     }
 
+    /// Of turns over all rows: versions also go to the memory of the state after the last turn, before that is there. From the last version to the first, so
+    /// that two pieces of memory take turns.
+    fn share_all_memory(&mut self, row_bytes: &[RowBytes]) {
+        let mut used: Vec<Option<(usize, usize)>> = vec![None; self.versions.len()];
+        for (at, run) in self.runs.iter().enumerate() {
+            for &version in run.versions.iter().flatten() {
+                used[version].get_or_insert((at, at)).1 = at;
+            }
+        }
+        // From which run on each piece of memory is taken.
+        let mut after: Vec<(VersionMemory, RowBytes, usize)> = Vec::new();
+        for (own, used) in self.versions.iter().zip(&used) {
+            if let (VersionMemory::After(_), Some((made, _))) = (own.memory, used) {
+                after.push((own.memory, row_bytes[own.array], *made));
+            }
+        }
+        let mut slots: Vec<usize> = Vec::new();
+        for (own, used) in self.versions.iter_mut().zip(used).rev() {
+            let (VersionMemory::Slot(slot), Some((made, last))) = (&mut own.memory, used) else { continue };
+            if let Some((memory, _, from)) =
+                after.iter_mut().find(|(_, bytes, from)| *bytes == row_bytes[own.array] && *from > last)
+            {
+                (own.memory, *from) = (*memory, made);
+                continue;
+            }
+            *slot = slots.iter().position(|&from| from > last).unwrap_or(slots.len());
+            if let Some(from) = slots.get_mut(*slot) {
+                *from = made;
+            } else {
+                slots.push(made);
+            }
+        }
+        self.slots = slots.len();
+    }
+
     /// Whether no run behind this one reads what it makes, and all of that is in the state after the last turn.
     pub fn is_last(&self, run: usize) -> bool {
         let is_after = |version: &usize| matches!(self.versions[*version].memory, VersionMemory::After(_));
@@ -301,6 +340,15 @@ mod tests {
 
     /// Turns of launches, each given by the arrays that it reads nearby and the one that it writes.
     fn unrolled(turns: usize, launches: &[(&[usize], usize)], states: &[(Option<usize>, usize)]) -> Option<Unrolled> {
+        unrolled_over(false, turns, launches, states)
+    }
+
+    fn unrolled_over(
+        all: bool,
+        turns: usize,
+        launches: &[(&[usize], usize)],
+        states: &[(Option<usize>, usize)],
+    ) -> Option<Unrolled> {
         let launches = launches.iter().map(|&(read, written)| {
             let read = read.iter().map(|&array| (TurnArray::Changing(array), NEAR));
             let arrays = read.chain([(TurnArray::Changing(written), RowUse::Written)]).collect();
@@ -320,7 +368,7 @@ mod tests {
                 before: before.iter().collect(),
                 after: after.iter_mut().collect(),
             },
-            false,
+            all,
         )
     }
 
@@ -335,6 +383,29 @@ mod tests {
         // Two of the three versions between are there at a time.
         assert_eq!((found.slots, found.copied.len()), (2, 0));
         assert_eq!(found.versions[4].memory, VersionMemory::After(0));
+    }
+
+    #[test]
+    fn turns_over_all_rows_take_two_pieces_of_memory_in_turn() {
+        for turns in 1..6 {
+            let found = unrolled_over(true, turns, &[(&[0], 1)], &[(Some(0), 1)]).unwrap();
+            assert_eq!((found.slots, found.copied.len()), (usize::from(turns > 1), 0));
+            let memory: Vec<VersionMemory> = found.versions.iter().rev().map(|own| own.memory).collect();
+            for (back, memory) in memory[..turns].iter().enumerate() {
+                let own = if back % 2 == 0 { VersionMemory::After(0) } else { VersionMemory::Slot(0) };
+                assert_eq!(*memory, own, "{turns} turns, {back} from the end");
+            }
+            assert_eq!(memory[turns], VersionMemory::Before(0));
+        }
+        // A turn needs the states of two turns before: what is written over is nobody's any more.
+        let found = unrolled_over(true, 9, &[(&[0, 1], 2)], &[(Some(0), 2), (Some(1), 0)]).unwrap();
+        for (at, run) in found.runs.iter().enumerate() {
+            for &written in &run.written {
+                let later = found.runs[at..].iter().flat_map(|run| run.versions.iter().flatten());
+                let memory = found.versions[written].memory;
+                assert!(later.filter(|&&own| own < written).all(|&own| found.versions[own].memory != memory));
+            }
+        }
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Machine for Cpu<'_> {
         launch::strips::gains(shape, self.shared)
     }
 
-    fn turns(&self, turns: Turns<'_, Array>) -> Result<bool, BackendError> {
+    fn turns(&self, turns: Turns<'_, Array>) -> Result<Option<usize>, BackendError> {
         launch::strips::run(turns, (&self.plan.kernels, self.kernels), (self.shared, self.cleared))
     }
 

@@ -116,7 +116,10 @@ impl<M: Machine> Executor<'_, M> {
             self.buffers.put(id, buffer);
         }
         match ran {
-            Ok(true) => Ok(Some(after)),
+            Ok(Some(bytes)) => {
+                self.statistics.peak_bytes = self.statistics.peak_bytes.max(self.live_bytes + bytes);
+                Ok(Some(after))
+            }
             failed => {
                 after.into_iter().for_each(|value| self.drop_value(value));
                 failed.map(|_| None)
@@ -124,13 +127,14 @@ impl<M: Machine> Executor<'_, M> {
         }
     }
 
+    /// The bytes that the machine took in between, if it did it.
     fn rows_of<'a>(
         &'a mut self,
         turns: usize,
         (launches, steps): (&[RowLaunch], &[Step]),
         changing: &'a Changing,
         after: Few<&'a mut M::Buffer>,
-    ) -> Result<bool> {
+    ) -> Result<Option<usize>> {
         // Scalars get memory before anything is borrowed.
         for launch in launches {
             for (&id, row_use) in launch.arrays.iter().zip(&launch.uses) {
@@ -152,7 +156,7 @@ impl<M: Machine> Executor<'_, M> {
             let sizes = executor.sizes_of(declared, sizes)?;
             let rows = sizes.get(launch.rows).map(|size| size - launch.less);
             if rows != Some(changing.rows) || arrays.len() != declared.arrays.len() {
-                return Ok(false);
+                return Ok(None);
             }
             let mut own = Few::new();
             for (at, (&id, array)) in arrays.iter().zip(&declared.arrays).enumerate() {
@@ -163,12 +167,12 @@ impl<M: Machine> Executor<'_, M> {
                     let buffer = value.buffer.map(|buffer| executor.buffer(buffer)).transpose()?;
                     TurnArray::Same(buffer.ok_or_else(|| executor.bad_plan("a scalar without memory".to_owned()))?)
                 } else {
-                    let Some(number) = changing.ids.iter().position(|&own| own == base) else { return Ok(false) };
+                    let Some(number) = changing.ids.iter().position(|&own| own == base) else { return Ok(None) };
                     let extents = executor.extents_of(id, None)?;
                     let elements = |extents: &Extents| extents[1..].iter().product::<i64>();
                     let named = &changing.extents[number];
                     if extents.first() != named.first() || elements(&extents) != elements(named) {
-                        return Ok(false);
+                        return Ok(None);
                     }
                     executor.check_array(declared, &sizes, array, (executor.element(id), &extents))?;
                     TurnArray::Changing(number)
@@ -177,7 +181,7 @@ impl<M: Machine> Executor<'_, M> {
             }
             given.push(TurnLaunch { kernel: *kernel, sizes, arrays: own });
         }
-        let Some(first) = given.first() else { return Ok(false) };
+        let Some(first) = given.first() else { return Ok(None) };
         let before = before.iter().map(|&buffer| executor.buffer(buffer)).collect::<Result<Few<_>>>()?;
         let offsets = offsets.map(|buffer| executor.buffer(buffer)).transpose()?;
         let (kernel, sizes) = (first.kernel, first.sizes.clone());

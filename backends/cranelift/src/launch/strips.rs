@@ -124,30 +124,30 @@ fn most_turns(rows: i64, (above, below): (i64, i64)) -> i64 {
     rows / ((ROWS_OF_REACH + 1) * (above + below)).max(1)
 }
 
-/// Does launches in strips; whether it did.
+/// Does launches in strips, or over all rows; how many bytes of whole arrays it took in between, if it did.
 pub(crate) fn run(
     turns: Turns<'_, Array>,
     (declared, kernels): (&[Kernel], &[LoadedKernel]),
     (shared, cleared): (&Shared, bool),
-) -> Result<bool, BackendError> {
+) -> Result<Option<usize>, BackendError> {
     let over_all = turns.offsets.is_none() && are_cached(turns.rows, turns.all_row_bytes, shared);
     let first = turns.launches.first().and_then(|first| kernels.get(first.kernel));
-    let Some(unrolled) = first.and_then(|first| first.turns.unrolled(&turns, over_all)) else { return Ok(false) };
+    let Some(unrolled) = first.and_then(|first| first.turns.unrolled(&turns, over_all)) else { return Ok(None) };
     let Turns { rows, all_row_bytes, launches, row_bytes, before, after, offsets, .. } = turns;
     let mut loaded: Few<(&Kernel, &LoadedKernel)> = Few::new();
     for launch in &launches {
         let (Some(declared), Some(own)) = (declared.get(launch.kernel), kernels.get(launch.kernel)) else {
-            return Ok(false);
+            return Ok(None);
         };
         let version = version_for(declared, own, shared, &launch.sizes).filter(|version| has_rows(&version.loaded));
         let (declared, own) = version.map_or((declared, own), |version| (&version.kernel, &version.loaded));
         if !has_rows(own) {
-            return Ok(false);
+            return Ok(None);
         }
         loaded.push((declared, own));
     }
     let segments = match offsets.map(|offsets| Rows::between(offsets, 0, usize::try_from(rows).unwrap_or_default())) {
-        Some(None) => return Ok(false),
+        Some(None) => return Ok(None),
         found => found.flatten(),
     };
     let mut run = Strips {
@@ -165,7 +165,7 @@ pub(crate) fn run(
         after: Few::new(),
     };
     if !run.segments_hold() {
-        return Ok(false);
+        return Ok(None);
     }
     if !over_all {
         run.past = run.runs_past_caches(&after);
@@ -173,7 +173,7 @@ pub(crate) fn run(
     run.after = after.into_iter().map(|own| RowMemory::of_mut(own)).collect();
     let strips = if over_all { None } else { run.strips() };
     if !over_all && strips.is_none() {
-        return Ok(false);
+        return Ok(None);
     }
     run.begin()?;
     let Some((end, strips)) = strips else { return run.over_all() };
@@ -182,14 +182,14 @@ pub(crate) fn run(
         (first, last) if first > last => run.ends(end),
         (first, last) => run.strip(first, last),
     });
-    did(done)
+    did(done, 0)
 }
 
-/// Whether something was done.
-fn did(done: Result<(), Stop>) -> Result<bool, BackendError> {
+/// The bytes that were taken, if something was done.
+fn did(done: Result<(), Stop>, bytes: usize) -> Result<Option<usize>, BackendError> {
     match done {
-        Ok(()) => Ok(true),
-        Err(Stop::NoRoom) => Ok(false),
+        Ok(()) => Ok(Some(bytes)),
+        Err(Stop::NoRoom) => Ok(None),
         Err(Stop::Failed(error)) => Err(error.into()),
     }
 }
@@ -298,11 +298,12 @@ impl<'t> Strips<'t, '_> {
     }
 
     /// All turns over all rows.
-    fn over_all(&self) -> Result<bool, BackendError> {
+    fn over_all(&self) -> Result<Option<usize>, BackendError> {
         let mut memory = match self.memory((0, self.rows)) {
             Ok(memory) => memory,
-            Err(stop) => return did(Err(stop)),
+            Err(stop) => return did(Err(stop), 0),
         };
+        let bytes = memory.iter().map(|own| own.bytes().len()).sum();
         let slots: Few<RowMemory<'_>> = memory.iter_mut().map(RowMemory::of_mut).collect();
         let place = |version: usize| self.place(version, &slots, 0);
         let count = self.unrolled.runs.len();
@@ -317,7 +318,7 @@ impl<'t> Strips<'t, '_> {
         if let (Some(begun), Some((_, first))) = (begun, self.loaded.first()) {
             first.turns.trials.took(way, begun.elapsed().as_nanos() as u64 / runs);
         }
-        did(done)
+        did(done, bytes)
     }
 
     /// Whether threads share runs over all rows, and where the rows of their parts begin and end.
