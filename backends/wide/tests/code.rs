@@ -125,6 +125,17 @@ fn a_comparison_under_a_condition_is_one_instruction() {
     });
     assert_eq!(uses(&between, |own| own.mnemonic() == Mnemonic::Vcmpps), 2);
     assert_eq!(uses(&between, |own| matches!(own.mnemonic(), Mnemonic::Kandq)), 0);
+    // A comparison that is made first does not wait for what comes later.
+    let early = map(|b, a| {
+        let [low, high] = [1.0f32, 2.0].map(|bound| b.constant(Constant::from(bound)));
+        let number = b.binary(Binary::Eq, a, a);
+        let (below, above) = (b.binary(Binary::Lt, a, low), b.binary(Binary::Gt, a, high));
+        let outside = b.binary(Binary::Or, below, above);
+        let both = b.binary(Binary::And, number, outside);
+        let zero = zeros(b);
+        b.select(both, a, zero)
+    });
+    assert_eq!(uses(&early, |own| own.mnemonic() == Mnemonic::Kandq), 1);
     // What is compared before a loop stays before it.
     let mut b = Builder::new();
     let (from, to) = (b.parameter(0), b.parameter(1));

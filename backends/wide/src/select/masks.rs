@@ -147,10 +147,10 @@ impl Select<'_> {
 
     pub(super) fn binary_mask(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Registers> {
         if matches!(function, Binary::And | Binary::LogicalAnd) {
-            for (mask, comparison) in [(a, b), (b, a)] {
-                if let Some(both) = self.and_compared(mask, comparison)? {
-                    return Ok(both);
-                }
+            // What is known first is the mask: the comparison waits for it, as long as a comparison takes.
+            let (mask, comparison) = if a < b { (a, b) } else { (b, a) };
+            if let Some(both) = self.and_compared(mask, comparison)? {
+                return Ok(both);
             }
         }
         let per = match (self.registers_of(a)?, self.registers_of(b)?) {
