@@ -218,8 +218,8 @@ fn worker() {
         most => Which::Most(most.parse().unwrap()),
     };
     let backends = [(true, 0), (false, 0), (true, 1)].map(|(wide, script_from_runs)| {
-        // Turns of loops are done in strips too.
-        let (strips_from_bytes, strip_bytes) = (0, 2_000);
+        // Turns of loops are done in strips, or over all rows.
+        let (strips_from_bytes, strip_bytes) = (if wide { 0 } else { 1 << 30 }, 2_000);
         // Some lanes are left to all threads.
         let config = Config { threads: 2, share_from_ns: 1_000, wide, lane_bytes: 128, ..Config::default() };
         // What is not shared runs at once.

@@ -35,6 +35,8 @@ pub(crate) struct LoadedKernel {
     pub(crate) lengths: Option<RowLengths>,
     /// Arrays of which steps of the outermost level read elements of their own, where those are read again for each piece of the level inside.
     pub(crate) read_again: Few<KernelArrayId>,
+    /// Whether windows of the level inside go over lines of all steps of the outermost level in a range.
+    pub(crate) lines_again: bool,
     /// If a level inside of it goes across lanes, the fewest steps at which it does.
     pub(crate) inner_gang: Option<u32>,
     /// The scatter whose elements may be put aside.

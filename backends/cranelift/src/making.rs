@@ -81,10 +81,10 @@ impl Made {
     /// With what launches ask of the kernel.
     pub(crate) fn loaded(self, kernel: &Kernel, memory: &CodeMemory) -> LoadedKernel {
         let Self { functions, codes, wide } = self;
-        let by_elements = (functions.schedule.iter().flat_map(|schedule| &schedule.versions))
-            .any(|version| version.nest.by_elements());
-        let again = (functions.schedule.iter().flat_map(|schedule| &schedule.versions))
-            .any(|version| version.nest.goes_over_rows_again(kernel.levels.len()));
+        let nests = || functions.schedule.iter().flat_map(|schedule| &schedule.versions).map(|version| &version.nest);
+        let by_elements = nests().any(|nest| nest.by_elements());
+        let rows_again = nests().any(|nest| nest.goes_over_rows_again(kernel.levels.len()));
+        let lines_again = nests().any(|nest| nest.goes_over_lines_again(kernel.levels.len()));
         let partitioned = (functions.schedule.iter().flat_map(|schedule| schedule.versions.last()))
             .find_map(|version| version.nest.partitioned())
             .and_then(|(statement, targets, from)| {
@@ -103,12 +103,12 @@ impl Made {
             turns: Arc::default(),
             wide,
             lengths: by_elements.then(|| row_lengths(kernel)).flatten(),
-            read_again: if again { read_at_each_step(kernel) } else { Few::new() },
-            inner_gang: functions.gang.filter(|gang| gang.level > 0).map(|_| {
-                let nest =
-                    functions.schedule.iter().flat_map(|schedule| &schedule.versions).map(|version| &version.nest);
-                nest.map(|nest| nest.gangs_from(kernel.levels.len())).min().unwrap_or(0)
-            }),
+            read_again: if rows_again { read_at_each_step(kernel) } else { Few::new() },
+            lines_again,
+            inner_gang: functions
+                .gang
+                .filter(|gang| gang.level > 0)
+                .map(|_| nests().map(|nest| nest.gangs_from(kernel.levels.len())).min().unwrap_or(0)),
             gang: functions.gang.filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
             shares,
             hidden: functions.hidden,

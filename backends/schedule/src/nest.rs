@@ -91,25 +91,35 @@ impl Nest {
     /// Whether all rows of a share of the outermost level, which are across lanes, are gone through again for each piece of the level inside, and nothing
     /// is copied for a piece.
     pub fn goes_over_rows_again(&self, levels: usize) -> bool {
+        self.inside_of_pieces(levels).any(|steps| self.gang_of(levels, &steps.body).is_some_and(|gang| gang.level > 1))
+    }
+
+    /// Whether single lines of all steps of a share of the outermost level are gone through again for each piece of the level inside, as in a transposition.
+    pub fn goes_over_lines_again(&self, levels: usize) -> bool {
+        self.inside_of_pieces(levels).any(|steps| self.gang_of(levels, &steps.body).is_none_or(|gang| gang.level <= 1))
+    }
+
+    /// Loops over the steps of a share of the outermost level, inside of loops over pieces of the level inside for which nothing is copied.
+    fn inside_of_pieces(&self, levels: usize) -> impl Iterator<Item = &Loop> {
+        let mut found = Vec::new();
         let mut nodes: Vec<&Node> = self.nodes.iter().collect();
         while let Some(node) = nodes.pop() {
             match node {
                 Node::Loop(threads) if threads.by == By::Threads => {
                     if let [Node::Loop(pieces), ..] = threads.body.as_slice()
-                        && let [Node::Loop(rows), ..] = pieces.body.as_slice()
+                        && let [Node::Loop(steps), ..] = pieces.body.as_slice()
                         && self.level_of(levels, pieces.axis) == Some(1)
-                        && self.level_of(levels, rows.axis) == Some(0)
-                        && rows.pack.is_empty()
-                        && self.gang_of(levels, &rows.body).is_some_and(|gang| gang.level > 1)
+                        && self.level_of(levels, steps.axis) == Some(0)
+                        && steps.pack.is_empty()
                     {
-                        return true;
+                        found.push(steps);
                     }
                 }
                 Node::Loop(_) | Node::Do(_) => {}
                 Node::Choose { then, otherwise, .. } => nodes.extend(then.iter().chain(otherwise)),
             }
         }
-        false
+        found.into_iter()
     }
 
     /// Whether threads take as many steps of the level inside of the outermost one each.

@@ -45,6 +45,9 @@ pub(crate) const UNKNOWN_STEPS: u64 = 8;
 /// were shared that are done sooner by one thread.
 const GANG_STEPS: u64 = 4;
 
+/// Of so many steps that load a line and store one, all lines are in the second cache of a core: 128 KB.
+const STEPS_OF_LINES: i64 = 1024;
+
 /// A launch under way.
 struct KernelLaunch<'a> {
     kernel: &'a Kernel,
@@ -267,8 +270,11 @@ impl<'a> KernelLaunch<'a> {
         Some((threads * each).min(most) as i64)
     }
 
-    /// Of how many steps of the outermost level what is read again and again is in the second cache; none where nothing is.
+    /// Of how many steps of the outermost level what is read again and again is in a cache; none where nothing is.
     fn steps_in_cache(&self) -> Option<i64> {
+        if self.loaded.lines_again {
+            return Some(STEPS_OF_LINES);
+        }
         let bytes = |&array: &KernelArrayId| {
             self.target_size(array).saturating_mul(self.kernel.arrays[array.index()].element.bytes())
         };
@@ -282,7 +288,12 @@ impl<'a> KernelLaunch<'a> {
         let shares = self.loaded.shares.as_ref().map(|shares| {
             i64::from(shares.steps(&|level| if level == 0 { Some(self.outermost) } else { self.steps(level) }))
         });
-        shares.unwrap_or(self.loaded.gang)
+        let unit = shares.unwrap_or(self.loaded.gang);
+        if !self.loaded.lines_again {
+            return unit;
+        }
+        // Whole lines for each thread, or as many steps.
+        unit.min(self.outermost / self.shared.threads.count() as i64).max(1)
     }
 
     /// Ranges of the outermost level; `unit` steps are never parted, nor is what makes a gang: its rest would be scalar code.

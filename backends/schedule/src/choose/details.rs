@@ -60,6 +60,14 @@ impl Details<'_> {
                     "the kernel says which elements are combined with which, and these are combined by themselves",
                     "other pieces: they would be combined in another order",
                 ),
+                SplitBy::Shares(steps) if steps > 1 && self.nest.goes_over_lines_again(self.kernel.levels.len()) => {
+                    self.say(
+                        about,
+                        format!("shares of {steps} steps and multiples, or as many for each thread"),
+                        "so many load from one line of the caches",
+                        "shares of any length: lines are loaded for several of them",
+                    );
+                }
                 SplitBy::Shares(steps) if steps > 1 => self.say(
                     about,
                     format!("shares of whole gangs of {steps}"),

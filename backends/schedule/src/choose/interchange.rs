@@ -3,7 +3,7 @@
 //! product of a matrix and another that is transposed.
 
 use fusebox_ir::{
-    Action, Kernel, Statement,
+    Action, Kernel, KernelArrayId, Statement,
     analysis::kernels::{AcrossLanes, Lanes, trip_count},
 };
 
@@ -25,13 +25,13 @@ pub(super) const WINDOW: u32 = 8;
 /// Shorter rows across lanes are no window.
 const LONG_ROW: i64 = 64;
 
-/// Whether a load has its neighbours along one level, and not along the level inside of it.
-fn is_across(kernel: &Kernel, outer: usize) -> bool {
+/// Arrays of which a load has its neighbours along one level, and not along the level inside of it.
+fn across(kernel: &Kernel, outer: usize) -> impl Iterator<Item = KernelArrayId> {
     let (around, own) = (Lanes::of(kernel, outer), Lanes::of(kernel, outer + 1));
-    inside(kernel, outer + 1).any(|(_, statement)| {
-        let Action::Load { map, .. } = &statement.action else { return false };
+    inside(kernel, outer + 1).filter_map(move |(_, statement)| {
+        let Action::Load { array, map, .. } = &statement.action else { return None };
         let apart = !matches!(own.position(map), AcrossLanes::Uniform | AcrossLanes::Linear(Some(1)));
-        apart && around.position(map) == AcrossLanes::Linear(Some(1))
+        (apart && around.position(map) == AcrossLanes::Linear(Some(1))).then_some(*array)
     })
 }
 
@@ -69,13 +69,24 @@ impl Builder<'_> {
         }
         may_be_interchanged(self.kernel, outer).ok()?;
         let rows = gang.is_some_and(|gang| rows_come_again(self.kernel, outer, gang));
-        if self.preferences.interchanged.is_none() && !rows && !is_across(self.kernel, outer) {
+        if self.preferences.interchanged.is_none() && !rows && across(self.kernel, outer).next().is_none() {
             return None;
         }
         let lanes = gang.filter(|gang: &Gang| gang.level == outer + 1).map_or(1, |gang| gang.lanes);
         let steps = self.tile.map_or(WINDOW.max(lanes), |tile| tile.columns);
         let longer = trip_count(&self.kernel.levels[outer + 1]).is_none_or(|count| count > i64::from(steps));
         longer.then_some(steps)
+    }
+
+    /// How many steps of the outermost level load from one line, where the level inside runs in windows for that: a share of fewer would load whole lines and
+    /// use parts of them.
+    pub(super) fn steps_of_a_line(&self) -> u32 {
+        let Room::Cores(cpu, _) = self.machine else { return 1 };
+        if self.window(0).is_none() {
+            return 1;
+        }
+        let bytes = across(self.kernel, 0).map(|array| self.kernel.arrays[array.index()].element.bytes());
+        bytes.min().map_or(1, |bytes| cpu.line / bytes as u32)
     }
 
     /// Whether rows across lanes are the steps of a window.

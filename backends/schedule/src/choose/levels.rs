@@ -201,9 +201,10 @@ impl<'k> Builder<'k> {
             Unit::Any if self.preferences.by_elements != Some(false) && may_be_by_elements(self.kernel) => {
                 SplitBy::Elements
             }
-            Unit::Any => SplitBy::Shares(
-                self.gang().filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes * self.gangs_of_columns),
-            ),
+            Unit::Any => SplitBy::Shares(match self.gang().filter(|gang| gang.level == 0) {
+                Some(gang) => gang.lanes * self.gangs_of_columns,
+                None => self.steps_of_a_line(),
+            }),
             Unit::Steps(steps) => SplitBy::Shares(steps),
             Unit::Chunks => SplitBy::Chunks,
         };
