@@ -128,7 +128,8 @@ fn gangs_at_once_are_refused_with_the_reason() {
 /// What shares are multiples of, where levels have so many steps.
 fn share(kernel: &Kernel, steps: [i64; 2]) -> u32 {
     let schedule = schedule(kernel, &Target::named("avx512").unwrap(), Preferences::default()).schedule;
-    ShareUnit::of(&schedule.versions[0].nest, 2).steps(&|level| Some(steps[level]))
+    let of = |level: usize| Some(steps.get(level).copied().unwrap_or(5000));
+    ShareUnit::of(&schedule.versions[0].nest, kernel.levels.len()).steps(&of, 2)
 }
 
 #[test]
@@ -140,4 +141,17 @@ fn shares_are_whole_gangs_of_the_nest_that_runs() {
     let rows = kernel("fn f(a: [n, m]f32) -> [n]f32 { let s: [n]f32 = fold(|x, y| x + y, 0.0, a) return s }");
     assert_eq!(share(&rows, [10, 1_000_000]), 1, "long rows one by one");
     assert!(share(&rows, [10, 20]) > 1, "short rows are lanes");
+    let turned = kernel(
+        "fn f(a: [n, m]f32) -> [m, n]f32 { let t: [m, n]f32 = backpermute([m, n], |i, j| { return j, i }, a) return t }",
+    );
+    for (many, wanted) in [(1000, 16), (32, 16), (30, 15), (3, 1), (0, 1)] {
+        assert_eq!(share(&turned, [many, 5000]), wanted, "{many} columns, of which 16 are a line");
+    }
+    let products = kernel(
+        "fn f(a: [n, m]f32) -> [m, m]f32 { let p: [m, m, n]f32 = generate([m, m, n], |i, j, l| a[l, i] * a[l, j])
+         let s: [m, m]f32 = fold(|x, y| x + y, 0.0, p) return s }",
+    );
+    for (many, wanted) in [(128, 8), (16, 8), (10, 5)] {
+        assert_eq!(share(&products, [many, many]), wanted, "{many} rows, of which 8 are at once");
+    }
 }

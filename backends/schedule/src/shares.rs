@@ -5,8 +5,10 @@ use crate::schedule::{By, Nest, Node, SplitBy};
 /// What the length of a share is a multiple of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShareUnit {
-    /// So many steps.
+    /// So many steps, of which no part is by itself: what is left would be less than a gang.
     Steps(u32),
+    /// So many steps where there are as many for each thread: they run at once, or load from one line of the caches.
+    Wanted(u32),
     /// One or the other, by how many steps a level has.
     Choose {
         /// The level.
@@ -38,7 +40,10 @@ impl ShareUnit {
             }
             Some(Node::Loop(each)) if each.by == By::Threads => match nest.made_by(levels, each.axis) {
                 Some((split, true)) => match split.by {
-                    SplitBy::Shares(steps) => Self::Steps(steps),
+                    SplitBy::Shares(steps) => match at_once(nest, levels, &each.body) {
+                        Some(own) => Self::Wanted(steps.next_multiple_of(own)),
+                        None => Self::Steps(steps),
+                    },
                     SplitBy::Steps(_) | SplitBy::Elements | SplitBy::Chunks => Self::Steps(1),
                 },
                 _ => Self::Steps(1),
@@ -47,14 +52,41 @@ impl ShareUnit {
         }
     }
 
-    /// The steps, where levels have so many.
-    pub fn steps(&self, of: &impl Fn(usize) -> Option<i64>) -> u32 {
+    /// The steps, where levels have so many and so many threads share them.
+    pub fn steps(&self, of: &impl Fn(usize) -> Option<i64>, threads: usize) -> u32 {
         match self {
             Self::Steps(steps) => *steps,
+            Self::Wanted(steps) => {
+                let each = of(0).map_or(i64::MAX, |all| all / threads.max(1) as i64);
+                i64::from(*steps).min(each).max(1) as u32
+            }
             Self::Choose { level, fewer_than, then, otherwise } => {
                 let short = of(*level).is_some_and(|steps| steps < i64::from(*fewer_than));
-                if short { then.steps(of) } else { otherwise.steps(of) }
+                if short { then.steps(of, threads) } else { otherwise.steps(of, threads) }
             }
         }
     }
+}
+
+/// How many steps of the outermost level loops run at once that are not across lanes; none where the level is across lanes.
+fn at_once(nest: &Nest, levels: usize, nodes: &[Node]) -> Option<u32> {
+    let mut most = 1;
+    let mut nodes: Vec<&Node> = nodes.iter().collect();
+    while let Some(node) = nodes.pop() {
+        match node {
+            Node::Loop(each) => {
+                let outermost = nest.level_of(levels, each.axis) == Some(0);
+                if outermost && matches!(each.by, By::Lanes(_)) {
+                    return None;
+                }
+                if outermost {
+                    most = most.max(each.unroll);
+                }
+                nodes.extend(&each.body);
+            }
+            Node::Do(_) => {}
+            Node::Choose { then, otherwise, .. } => nodes.extend(then.iter().chain(otherwise)),
+        }
+    }
+    Some(most)
 }

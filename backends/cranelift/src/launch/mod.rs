@@ -285,15 +285,9 @@ impl<'a> KernelLaunch<'a> {
 
     /// What shares of the outermost level are multiples of.
     fn share_unit(&self) -> i64 {
-        let shares = self.loaded.shares.as_ref().map(|shares| {
-            i64::from(shares.steps(&|level| if level == 0 { Some(self.outermost) } else { self.steps(level) }))
-        });
-        let unit = shares.unwrap_or(self.loaded.gang);
-        if !self.loaded.lines_again {
-            return unit;
-        }
-        // Whole lines for each thread, or as many steps.
-        unit.min(self.outermost / self.shared.threads.count() as i64).max(1)
+        let steps = |level| if level == 0 { Some(self.outermost) } else { self.steps(level) };
+        let shares = self.loaded.shares.as_ref();
+        shares.map_or(self.loaded.gang, |shares| shares.steps(&steps, self.shared.threads.count()).into())
     }
 
     /// Ranges of the outermost level; `unit` steps are never parted, nor is what makes a gang: its rest would be scalar code.
