@@ -148,8 +148,10 @@ fn shares_are_whole_gangs_of_the_nest_that_runs() {
         assert_eq!(share(&turned, [many, 5000]), wanted, "{many} columns, of which 16 are a line");
     }
     let products = kernel(
-        "fn f(a: [n, m]f32) -> [m, m]f32 { let p: [m, m, n]f32 = generate([m, m, n], |i, j, l| a[l, i] * a[l, j])
-         let s: [m, m]f32 = fold(|x, y| x + y, 0.0, p) return s }",
+        "fn f(a: [n, m]f32) -> [m, m]f32 { let s: [m, m]f32 = cluster(|| {
+            vertical p: [m, m, n]f32 = generate([m, m, n], |i, j, l| a[l, i] * a[l, j])
+            last s: [m, m]f32 = fold(|x, y| x + y, 0.0, p)
+            return s }) return s }",
     );
     for (many, wanted) in [(128, 8), (16, 8), (10, 5)] {
         assert_eq!(share(&products, [many, many]), wanted, "{many} rows, of which 8 are at once");
