@@ -42,6 +42,9 @@ enum Unit {
     Chunks,
 }
 
+/// Lanes of gangs along columns of small matrices: rows of four, and of eight.
+const NARROW: [u32; 2] = [4, 8];
+
 /// Whether nodes say where the rest stands on every way; collects what is named.
 fn has_rest(nodes: &[Node], named: &mut BTreeSet<u32>) -> bool {
     nodes.iter().fold(false, |before, node| {
@@ -139,8 +142,11 @@ impl<'k> Builder<'k> {
                 let level = gang.level as u32;
                 self.short = Some((gang.level, fewer_than));
                 self.machine.set_gang(outer);
-                let then = self.packed();
+                let mut then = self.packed();
                 self.short = None;
+                if let Some(outer) = outer.filter(|outer| self.may_be_short_too(gang, *outer)) {
+                    then = self.both_short(gang, outer, then);
+                }
                 self.machine.set_gang(Some(gang));
                 self.least = fewer_than;
                 let otherwise = self.long_nest();
@@ -193,6 +199,31 @@ impl<'k> Builder<'k> {
             || (self.preferences.overlap != Some(false) && may_run_twice(self.kernel, gang.level));
         let own = Tally::of_few_inside(self.kernel, cpu, gang.level);
         Some((gang, Some(outer), own.short_below(gang.lanes, whole, (&tally, outer.lanes))))
+    }
+
+    /// Whether the level that takes the place of a gang's may have few steps, too: small matrices, of which there are many.
+    fn may_be_short_too(&self, gang: Gang, outer: Gang) -> bool {
+        outer.level > 0
+            && outer.level < gang.level
+            && trip_count(&self.kernel.levels[outer.level]).is_none()
+            && is_counted_before(self.kernel, outer.level)
+    }
+
+    /// All loops and statements where a gang's level is short: those with gangs of another level, or narrow gangs where that is short, too.
+    fn both_short(&mut self, gang: Gang, outer: Gang, otherwise: Vec<Node>) -> Vec<Node> {
+        let legal = |lanes: &u32| *lanes < gang.lanes && may_be_lanes(self.kernel, gang.level, *lanes).is_ok();
+        let lanes: Vec<u32> = NARROW.into_iter().filter(legal).collect();
+        let mut then: Option<Vec<Node>> = None;
+        for lanes in lanes {
+            self.machine.set_gang(Some(Gang { lanes, ..gang }));
+            let own = self.packed();
+            then = Some(match then {
+                None => own,
+                Some(then) => vec![Node::Choose { level: gang.level as u32, fewer_than: lanes, then, otherwise: own }],
+            });
+        }
+        let Some(then) = then else { return otherwise };
+        vec![Node::Choose { level: outer.level as u32, fewer_than: outer.lanes, then, otherwise }]
     }
 
     /// The outermost level, in pieces for threads; as a row where it has few steps, which are all in one piece.
