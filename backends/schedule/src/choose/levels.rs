@@ -216,7 +216,10 @@ impl<'k> Builder<'k> {
         let mut then: Option<Vec<Node>> = None;
         for lanes in lanes {
             self.machine.set_gang(Some(Gang { lanes, ..gang }));
-            let own = self.packed();
+            // One nest for each: code takes time.
+            self.long = Some(self.kernel.levels.len() - 1);
+            let own = self.whole();
+            self.long = None;
             then = Some(match then {
                 None => own,
                 Some(then) => vec![Node::Choose { level: gang.level as u32, fewer_than: lanes, then, otherwise: own }],
