@@ -5,7 +5,7 @@
 //! any order (overlapped tiling). The first and the last rows are one strip together: only there a boundary may ask for rows of the other
 //! end. Rows keep their numbers: memory of a strip is addressed as if its array were whole.
 
-use std::{collections::HashSet, time::Instant};
+use std::collections::HashSet;
 
 use fusebox_backend::{BackendError, Few, RowBytes, RowShape, TurnArray, TurnLaunch, Turns, Unrolled, VersionMemory};
 use fusebox_ir::{
@@ -14,11 +14,8 @@ use fusebox_ir::{
 };
 
 use super::{
-    KernelLaunch,
     rows::Rows,
     table::{RowMemory, Table},
-    trials::Way,
-    turns::Progress,
     version_for,
     workers::each,
 };
@@ -33,10 +30,6 @@ const MOST_TURNS: i64 = 16;
 
 /// Turns over all rows that are done at once, at most: in so many, what it takes to ask helpers to come does not count.
 const TURNS_OVER_ALL: usize = 32;
-
-/// Estimated nanoseconds of a run over all rows from which on threads share it, as a part of what launches have that threads share at first: helpers are there
-/// already.
-const SHARED_RUNS: u64 = 8;
 
 /// A strip has so many times the rows that its turns reach beyond it on both sides: half of the reach is computed twice.
 const ROWS_OF_REACH: i64 = 4;
@@ -170,7 +163,9 @@ pub(crate) fn run(
     if !over_all {
         run.past = run.runs_past_caches(&after);
     }
-    run.after = after.into_iter().map(|own| RowMemory::of_mut(own)).collect();
+    for array in after {
+        run.after.push(RowMemory::of_mut(array));
+    }
     let strips = if over_all { None } else { run.strips() };
     if !over_all && strips.is_none() {
         return Ok(None);
@@ -186,7 +181,7 @@ pub(crate) fn run(
 }
 
 /// The bytes that were taken, if something was done.
-fn did(done: Result<(), Stop>, bytes: usize) -> Result<Option<usize>, BackendError> {
+pub(super) fn did(done: Result<(), Stop>, bytes: usize) -> Result<Option<usize>, BackendError> {
     match done {
         Ok(()) => Ok(Some(bytes)),
         Err(Stop::NoRoom) => Ok(None),
@@ -195,7 +190,7 @@ fn did(done: Result<(), Stop>, bytes: usize) -> Result<Option<usize>, BackendErr
 }
 
 /// Why a strip is not done.
-enum Stop {
+pub(super) enum Stop {
     /// There is no memory for it.
     NoRoom,
     /// A launch failed.
@@ -208,20 +203,20 @@ impl From<RunError> for Stop {
     }
 }
 
-struct Strips<'t, 'a> {
-    unrolled: &'t Unrolled,
-    launches: &'t [TurnLaunch<'a, Array>],
+pub(super) struct Strips<'t, 'a> {
+    pub(super) unrolled: &'t Unrolled,
+    pub(super) launches: &'t [TurnLaunch<'a, Array>],
     /// What each launch runs.
-    loaded: &'t [(&'t Kernel, &'t LoadedKernel)],
+    pub(super) loaded: &'t [(&'t Kernel, &'t LoadedKernel)],
     row_bytes: &'t [RowBytes],
     /// Bytes of one row of all arrays.
     all_row_bytes: usize,
     /// Where segments begin, if there are arrays of segments.
     segments: Option<Rows<'t>>,
-    shared: &'t Shared,
+    pub(super) shared: &'t Shared,
     /// Whether new memory holds zeros.
     cleared: bool,
-    rows: i64,
+    pub(super) rows: i64,
     before: Few<RowMemory<'t>>,
     after: Few<RowMemory<'t>>,
     /// For each run whether what it makes goes past the caches; none does where nothing is said.
@@ -297,58 +292,8 @@ impl<'t> Strips<'t, '_> {
         Ok(())
     }
 
-    /// All turns over all rows.
-    fn over_all(&self) -> Result<Option<usize>, BackendError> {
-        let mut memory = match self.memory((0, self.rows)) {
-            Ok(memory) => memory,
-            Err(stop) => return did(Err(stop), 0),
-        };
-        let bytes = memory.iter().map(|own| own.bytes().len()).sum();
-        let slots: Few<RowMemory<'_>> = memory.iter_mut().map(RowMemory::of_mut).collect();
-        let place = |version: usize| self.place(version, &slots, 0);
-        let count = self.unrolled.runs.len();
-        let (way, cuts) = self.parts();
-        let runs = count.max(1) as u64;
-        let worth_waking = || way.work.saturating_mul(runs) >= self.shared.share_from_ns;
-        // While helpers sleep, what it takes says nothing of sharing.
-        let begun = (way.is_measured() && !(way.shared && self.shared.threads.asleep())).then(Instant::now);
-        let done = Progress::of_all(&self.shared.threads, (count, cuts.len() - 1), worth_waking, |run, part| {
-            Ok(self.call(run, &place, (cuts[part], cuts[part + 1]))?)
-        });
-        if let (Some(begun), Some((_, first))) = (begun, self.loaded.first()) {
-            first.turns.trials.took(way, begun.elapsed().as_nanos() as u64 / runs);
-        }
-        did(done, bytes)
-    }
-
-    /// Whether threads share runs over all rows, and where the rows of their parts begin and end.
-    fn parts(&self) -> (Way, Few<i64>) {
-        let (mut unit, mut work) = (1, 0u64);
-        for (launch, (kernel, loaded)) in self.launches.iter().zip(self.loaded) {
-            let mut own = KernelLaunch::new(kernel, loaded, self.shared, &launch.sizes);
-            own.outermost = self.rows;
-            unit = own.share_unit().max(unit);
-            work = work.saturating_add(own.work());
-        }
-        let each = work / (self.launches.len() as u64).max(1);
-        let threads = self.shared.threads.count() as u64;
-        let way = match self.loaded.first() {
-            Some((_, first)) if threads > 1 => first.turns.trials.way(each, self.shared.share_from_ns / SHARED_RUNS),
-            _ => Way::default(),
-        };
-        let parts = if way.shared { threads.min(self.rows.max(1) as u64) as i64 } else { 1 };
-        let length = (self.rows as u64).div_ceil(parts as u64);
-        let length = length.checked_next_multiple_of(unit as u64).map_or(self.rows, |length| length as i64).max(1);
-        let mut cuts: Few<i64> = (0..parts).map(|part| part * length).take_while(|&cut| cut < self.rows).collect();
-        if cuts.is_empty() {
-            cuts.push(0);
-        }
-        cuts.push(self.rows);
-        (way, cuts)
-    }
-
     /// Memory for the versions in between, of rows `first..last` and of those that are needed around them.
-    fn memory(&self, (first, last): (i64, i64)) -> Result<Few<Array>, Stop> {
+    pub(super) fn memory(&self, (first, last): (i64, i64)) -> Result<Few<Array>, Stop> {
         let mut bytes: Few<usize> = Few::from_elem(0, self.unrolled.slots);
         for version in &self.unrolled.versions {
             if let VersionMemory::Slot(slot) = version.memory
@@ -399,7 +344,7 @@ impl<'t> Strips<'t, '_> {
     }
 
     /// Where the rows of a version are; `before` bytes of it are missing if it is in memory of the strip.
-    fn place<'m>(&self, version: usize, slots: &[RowMemory<'m>], before: usize) -> RowMemory<'m>
+    pub(super) fn place<'m>(&self, version: usize, slots: &[RowMemory<'m>], before: usize) -> RowMemory<'m>
     where
         't: 'm,
     {
@@ -411,7 +356,12 @@ impl<'t> Strips<'t, '_> {
     }
 
     /// One run for some rows.
-    fn call<'m>(&'m self, run: usize, place: &impl Fn(usize) -> RowMemory<'m>, rows: (i64, i64)) -> Result<(), RunError>
+    pub(super) fn call<'m>(
+        &'m self,
+        run: usize,
+        place: &impl Fn(usize) -> RowMemory<'m>,
+        rows: (i64, i64),
+    ) -> Result<(), RunError>
     where
         't: 'm,
     {

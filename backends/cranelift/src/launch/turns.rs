@@ -4,15 +4,28 @@
 //! parts as threads share them. As a run may read rows of any part, it begins when all parts of the run before it are done. A thread takes the part that it
 //! had before, whose rows are in its own cache, and then those that nobody has begun: nobody waits for a helper that does not come.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Instant,
 };
 
-use fusebox_backend::{Few, Turns, Unrolled, lock};
+use fusebox_backend::{BackendError, Few, Turns, Unrolled, lock};
 
-use super::{trials::Trials, workers::Ended};
+use super::{
+    KernelLaunch,
+    strips::{Strips, did},
+    table::RowMemory,
+    trials::{Trials, Way},
+    workers::Ended,
+};
 use crate::threads::Threads;
+
+/// Estimated nanoseconds of a run over all rows from which on threads share it, as a part of what launches have that threads share at first: helpers are there
+/// already.
+const SHARED_RUNS: u64 = 8;
 
 /// How often somebody who waits looks before it lets others have its core.
 const LOOKS: usize = 1 << 12;
@@ -41,6 +54,58 @@ impl KnownTurns {
         }
         known.push(Arc::clone(&unrolled));
         Some(unrolled)
+    }
+}
+
+impl Strips<'_, '_> {
+    /// All turns over all rows.
+    pub(super) fn over_all(&self) -> Result<Option<usize>, BackendError> {
+        let mut memory = match self.memory((0, self.rows)) {
+            Ok(memory) => memory,
+            Err(stop) => return did(Err(stop), 0),
+        };
+        let bytes = memory.iter().map(|own| own.bytes().len()).sum();
+        let slots: Few<RowMemory<'_>> = memory.iter_mut().map(RowMemory::of_mut).collect();
+        let place = |version: usize| self.place(version, &slots, 0);
+        let count = self.unrolled.runs.len();
+        let (way, cuts) = self.parts();
+        let runs = count.max(1) as u64;
+        let worth_waking = || way.work.saturating_mul(runs) >= self.shared.share_from_ns;
+        // While helpers sleep, what it takes says nothing of sharing.
+        let begun = (way.is_measured() && !(way.shared && self.shared.threads.asleep())).then(Instant::now);
+        let done = Progress::of_all(&self.shared.threads, (count, cuts.len() - 1), worth_waking, |run, part| {
+            Ok(self.call(run, &place, (cuts[part], cuts[part + 1]))?)
+        });
+        if let (Some(begun), Some((_, first))) = (begun, self.loaded.first()) {
+            first.turns.trials.took(way, begun.elapsed().as_nanos() as u64 / runs);
+        }
+        did(done, bytes)
+    }
+
+    /// Whether threads share runs over all rows, and where the rows of their parts begin and end.
+    fn parts(&self) -> (Way, Few<i64>) {
+        let (mut unit, mut work) = (1, 0u64);
+        for (launch, (kernel, loaded)) in self.launches.iter().zip(self.loaded) {
+            let mut own = KernelLaunch::new(kernel, loaded, self.shared, &launch.sizes);
+            own.outermost = self.rows;
+            unit = own.share_unit().max(unit);
+            work = work.saturating_add(own.work());
+        }
+        let each = work / (self.launches.len() as u64).max(1);
+        let threads = self.shared.threads.count() as u64;
+        let way = match self.loaded.first() {
+            Some((_, first)) if threads > 1 => first.turns.trials.way(each, self.shared.share_from_ns / SHARED_RUNS),
+            _ => Way::default(),
+        };
+        let parts = if way.shared { threads.min(self.rows.max(1) as u64) as i64 } else { 1 };
+        let length = (self.rows as u64).div_ceil(parts as u64);
+        let length = length.checked_next_multiple_of(unit as u64).map_or(self.rows, |length| length as i64).max(1);
+        let mut cuts: Few<i64> = (0..parts).map(|part| part * length).take_while(|&cut| cut < self.rows).collect();
+        if cuts.is_empty() {
+            cuts.push(0);
+        }
+        cuts.push(self.rows);
+        (way, cuts)
     }
 }
 

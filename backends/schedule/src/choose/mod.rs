@@ -21,6 +21,7 @@ mod panels;
 mod partitions;
 mod rows;
 mod runs;
+mod short;
 mod steps;
 mod tile;
 mod together;
