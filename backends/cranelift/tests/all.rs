@@ -37,6 +37,7 @@ mod runs;
 mod scalars;
 mod scattered_rows;
 mod schedules;
+mod small_matrices;
 mod small_plans;
 mod sort;
 mod strips;
