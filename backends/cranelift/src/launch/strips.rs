@@ -97,10 +97,10 @@ pub(crate) fn gains(shape: RowShape, shared: &Shared) -> bool {
     rows.is_some_and(|rows| rows >= ROWS_OF_ONE_REACH * (above + below) && shape.rows >= 4 * rows.max(threads))
 }
 
-/// Whether all rows are in the caches, so that turns run over all of them.
+/// Whether there are rows, and all are in the caches, so that turns run over all of them.
 fn are_cached(rows: i64, row_bytes: usize, shared: &Shared) -> bool {
     let bytes = usize::try_from(rows).ok().and_then(|rows| rows.checked_mul(row_bytes));
-    bytes.is_some_and(|bytes| bytes < shared.strips_from_bytes.min(shared.out_of_cache_bytes))
+    bytes.is_some_and(|bytes| bytes > 0 && bytes < shared.strips_from_bytes.min(shared.out_of_cache_bytes))
 }
 
 /// How many rows fit into the cache, if all rows do not.

@@ -97,7 +97,9 @@ impl Strips<'_, '_> {
             Some((_, first)) if threads > 1 => first.turns.trials.way(each, self.shared.share_from_ns / SHARED_RUNS),
             _ => Way::default(),
         };
-        let parts = if way.shared { threads.min(self.rows.max(1) as u64) as i64 } else { 1 };
+        // A part is worth half of that at least.
+        let most = (2 * SHARED_RUNS).saturating_mul(each) / self.shared.share_from_ns.max(1);
+        let parts = if way.shared { threads.min(most.max(2)).min(self.rows.max(1) as u64) as i64 } else { 1 };
         let length = (self.rows as u64).div_ceil(parts as u64);
         let length = length.checked_next_multiple_of(unit as u64).map_or(self.rows, |length| length as i64).max(1);
         let mut cuts: Few<i64> = (0..parts).map(|part| part * length).take_while(|&cut| cut < self.rows).collect();
