@@ -13,6 +13,7 @@ mod profile;
 mod replay;
 mod resident;
 mod turns;
+mod unrolled;
 
 use fusebox_ir::{Array, Plan, ProvedPlan};
 
@@ -30,7 +31,8 @@ pub use crate::{
     profile::{LaunchTime, is_wanted, profiled, timed, took},
     replay::{Course, Recording, Recordings},
     resident::{DeviceArray, OnDevice},
-    turns::{RowBytes, RowRun, RowShape, TurnArray, TurnLaunch, Turns, Unrolled, Version, VersionMemory},
+    turns::{RowBytes, RowShape, TurnArray, TurnLaunch, Turns},
+    unrolled::{RowRun, Unrolled, Version, VersionMemory},
 };
 
 /// Something that runs plans.
