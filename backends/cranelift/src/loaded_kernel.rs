@@ -27,10 +27,8 @@ pub(crate) struct LoadedKernel {
     pub(crate) turns: Arc<KnownTurns>,
     /// Whether it is code for vectors of 64 or 32 bytes.
     pub(crate) wide: bool,
-    /// Steps of the outermost level that a gang does.
-    pub(crate) gang: i64,
-    /// What shares of the outermost level are multiples of; none: gangs.
-    pub(crate) shares: Option<ShareUnit>,
+    /// What shares of the outermost level are multiples of.
+    pub(crate) shares: ShareUnit,
     /// Where the lengths of its rows are, where threads take as many elements each.
     pub(crate) lengths: Option<RowLengths>,
     /// Arrays of which steps of the outermost level read elements of their own, where those are read again for each piece of the level inside.

@@ -92,7 +92,9 @@ impl Made {
                 Some(Partitioned { statement, record, targets, from })
             });
         let last = functions.schedule.iter().flat_map(|schedule| schedule.versions.last());
+        let gang = functions.gang.filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes);
         let shares = last.clone().next().map(|version| ShareUnit::of(&version.nest, kernel.levels.len()));
+        let shares = shares.unwrap_or(ShareUnit::Steps(gang));
         let copied = last.flat_map(|version| version.nest.copied()).collect();
         let parts = codes.into_iter().zip(&functions.parts);
         LoadedKernel {
@@ -109,7 +111,6 @@ impl Made {
                 .gang
                 .filter(|gang| gang.level > 0)
                 .map(|_| nests().map(|nest| nest.gangs_from(kernel.levels.len())).min().unwrap_or(0)),
-            gang: functions.gang.filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
             shares,
             hidden: functions.hidden,
             partitioned,

@@ -286,8 +286,7 @@ impl<'a> KernelLaunch<'a> {
     /// What shares of the outermost level are multiples of.
     fn share_unit(&self) -> i64 {
         let steps = |level| if level == 0 { Some(self.outermost) } else { self.steps(level) };
-        let shares = self.loaded.shares.as_ref();
-        shares.map_or(self.loaded.gang, |shares| shares.steps(&steps, self.shared.threads.count()).into())
+        self.loaded.shares.steps(&steps, self.shared.threads.count()).into()
     }
 
     /// Ranges of the outermost level; `unit` steps are never parted, nor is what makes a gang: its rest would be scalar code.

@@ -58,7 +58,7 @@ impl KernelLaunch<'_> {
         let Some(inner) = inner.filter(|_| count > 1) else { return Ok(None) };
         // Neither blocks of reduces nor gangs are parted.
         let in_blocks = self.kernel.statements.iter().any(|own| matches!(own.action, Action::Reduce { to: 0, .. }));
-        let unit = if in_blocks { BLOCK } else { self.loaded.gang };
+        let unit = if in_blocks { BLOCK } else { self.share_unit() };
         let length = (RECORDS / inner.max(1)).max(1) as u64;
         let length = length.checked_next_multiple_of(unit as u64).map_or(steps, |length| length as i64);
         let ranges = Ranges::new(steps, length);

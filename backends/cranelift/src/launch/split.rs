@@ -80,11 +80,12 @@ impl KernelLaunch<'_> {
                 } else {
                     let wanted = self.ranges(steps, 1).count().min(copies).max(1);
                     // The rest of a gang would be scalar code.
-                    let unit = if in_blocks { BLOCK as usize } else { self.loaded.gang as usize };
-                    let length = (steps as usize).div_ceil(wanted).checked_next_multiple_of(unit);
+                    let unit = self.share_unit();
+                    let whole = if in_blocks { BLOCK as usize } else { unit as usize };
+                    let length = (steps as usize).div_ceil(wanted).checked_next_multiple_of(whole);
                     length
                         .and_then(|length| i64::try_from(length).ok())
-                        .map_or(Ranges::one(steps), |length| Ranges::new(steps, length).joined(self.loaded.gang))
+                        .map_or(Ranges::one(steps), |length| Ranges::new(steps, length).joined(unit))
                 }
             }
         };
