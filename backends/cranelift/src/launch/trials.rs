@@ -115,9 +115,12 @@ impl Trial {
     fn took(&self, shared: bool, now: u32) {
         let took = &self.took[usize::from(shared)];
         let before = took.load(Ordering::Relaxed);
-        // What interrupts a launch counts for little.
-        let most = before.saturating_mul(3);
-        let after = if before == 0 { now } else { most.saturating_add(now.min(most)) / 4 };
+        // What interrupts a launch counts for little, and so do the first launches, for which helpers wake up: less counts for more.
+        let after = match before {
+            0 => now,
+            _ if now < before => before - (before - now) / 2,
+            _ => before.saturating_add((now.min(before.saturating_mul(2)) - before) / 8),
+        };
         took.store(after.max(1), Ordering::Relaxed);
         if shared != self.shared.load(Ordering::Relaxed) {
             let others = self.others.load(Ordering::Relaxed);
@@ -187,6 +190,22 @@ mod tests {
         assert!(way.shared);
         trials.took(way, 1_000_000_000);
         assert!(trials.way(USUAL, USUAL).shared);
+    }
+
+    /// The first of those that are tried, or one of them, takes ten times as long.
+    #[test]
+    fn an_interruption_in_a_trial_does_not_decide() {
+        for interrupted in 0..ENOUGH {
+            let trials = Trials::default();
+            shared_of(&trials, FIRST, USUAL / 2, [10_000, 7_000]);
+            for launch in 0..ENOUGH {
+                let way = trials.way(USUAL / 2, USUAL);
+                assert!(way.shared && way.is_measured());
+                trials.took(way, if launch == interrupted { 70_000 } else { 7_000 });
+            }
+            let shared = shared_of(&trials, 200, USUAL / 2, [10_000, 7_000]);
+            assert!(shared > 150, "{shared} after launch {interrupted}");
+        }
     }
 
     #[test]
