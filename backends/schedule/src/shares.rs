@@ -1,11 +1,13 @@
 //! What shares of the outermost level are multiples of, by how many steps levels have.
 
+use fusebox_ir::association::BLOCK;
+
 use crate::schedule::{By, Nest, Node, SplitBy};
 
 /// What the length of a share is a multiple of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShareUnit {
-    /// So many steps, of which no part is by itself: what is left would be less than a gang.
+    /// So many steps, of which no part is by itself: what is left would be less than a gang, or than what is combined by itself.
     Steps(u32),
     /// So many steps where there are as many for each thread: they run at once, or load from one line of the caches.
     Wanted(u32),
@@ -40,6 +42,8 @@ impl ShareUnit {
             }
             Some(Node::Loop(each)) if each.by == By::Threads => match nest.made_by(levels, each.axis) {
                 Some((split, true)) => match split.by {
+                    // Whole blocks are combined by themselves.
+                    SplitBy::Shares(steps) if i64::from(steps) % BLOCK == 0 => Self::Steps(steps),
                     SplitBy::Shares(steps) => match at_once(nest, levels, &each.body) {
                         Some(own) => Self::Wanted(steps.next_multiple_of(own)),
                         None => Self::Steps(steps),

@@ -61,7 +61,11 @@ impl Builder<'_> {
 
     /// Whether the level that takes the place of a gang's may have few steps, too: small matrices, of which there are many.
     pub(super) fn may_be_short_too(&self, gang: Gang, outer: Gang) -> bool {
-        outer.level > 0
+        // What is combined along the level has rows for few steps.
+        let combined = inside(self.kernel, gang.level)
+            .any(|(_, statement)| matches!(statement.action, Action::Reduce { to, .. } if to as usize <= gang.level));
+        !combined
+            && outer.level > 0
             && outer.level < gang.level
             && trip_count(&self.kernel.levels[outer.level]).is_none()
             && is_counted_before(self.kernel, outer.level)
