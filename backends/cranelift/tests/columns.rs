@@ -147,6 +147,10 @@ fn shares_are_whole_gangs_of_the_nest_that_runs() {
     for (many, wanted) in [(1000, 16), (32, 16), (30, 15), (3, 1), (0, 1)] {
         assert_eq!(share(&turned, [many, 5000]), wanted, "{many} columns, of which 16 are a line");
     }
+    // Scalar code too has whole blocks, however many threads there are.
+    let sum = kernel("fn f(a: [n]f32) -> f32 { let s: f32 = fold(|x, y| x + y, 0.0, a) return s }");
+    let scalar = schedule(&sum, &Target::named("avx512").unwrap(), Preferences::scalar()).schedule;
+    assert_eq!(ShareUnit::of(&scalar.versions[0].nest, 1).steps(&|_| Some(10_000), 3), 4096);
     let products = kernel(
         "fn f(a: [n, m]f32) -> [m, m]f32 { let s: [m, m]f32 = cluster(|| {
             vertical p: [m, m, n]f32 = generate([m, m, n], |i, j, l| a[l, i] * a[l, j])
