@@ -30,6 +30,8 @@ struct MadeFor {
     over_all: bool,
     turns: usize,
     states: Vec<(Option<usize>, usize)>,
+    /// Which versions may share memory depends on it.
+    row_bytes: Vec<RowBytes>,
     /// For each launch its arrays: the number of one that changes, and what the launch does with it.
     launches: Vec<Vec<(Option<usize>, RowUse)>>,
 }
@@ -121,6 +123,7 @@ impl Unrolled {
             over_all,
             turns: turns.turns,
             states: turns.states.to_vec(),
+            row_bytes: turns.row_bytes.to_vec(),
             launches: turns.launches.iter().map(arrays).collect(),
         };
         let mut unrolled = Self { made_for, runs, versions, slots: 0, copied: Vec::new() };
@@ -149,6 +152,7 @@ impl Unrolled {
             own.iter().copied().eq(given.arrays.iter().map(|(array, own)| (array.changing(), *own)))
         };
         (own.over_all, own.turns, &own.states[..]) == (over_all, turns.turns, turns.states)
+            && own.row_bytes == turns.row_bytes
             && own.launches.len() == turns.launches.len()
             && own.launches.iter().zip(&turns.launches).all(same)
     }

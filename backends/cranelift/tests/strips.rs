@@ -152,6 +152,31 @@ fn arrays_that_need_each_other() {
     check(FIELDS, &all);
 }
 
+/// Arrays whose rows are equally long in one run share memory, and in another they are not.
+#[test]
+fn runs_of_other_extents_have_memory_of_their_own() {
+    let source = "fn f(a: [n, m]f32, b: [n, k]f32, steps: i64) -> [n, m]f32, [n, k]f32 {
+        let x: [n, m]f32, y: [n, k]f32, t: i64 = while(|x: [n, m]f32, y: [n, k]f32, t: i64| { let go = t < steps return go }, |x: [n, m]f32, y: [n, k]f32, t: i64| {
+            let v: [n, m]f32 = stencil(|a, b| 0.5 * a + b, x[0, 0], x[1, 0], x: clamp)
+            let w: [n, k]f32 = stencil(|a, b| a - 0.5 * b, y[0, 0], y[-1, 0], y: clamp)
+            let u = t + 1
+            return v, w, u }, a, b, 0i64)
+        return x, y }";
+    let plan = plan(source);
+    let config = Config { threads: 1, script_from_runs: 0, ..Config::default() };
+    let loaded = compiled(&Cranelift::new(config).unwrap(), &plan).unwrap().load_plan().unwrap();
+    let mut random = Random(12);
+    for (m, k) in [(60, 60), (60, 3), (2, 60), (60, 60)] {
+        let mut inputs: Vec<Array> =
+            [m, k].iter().map(|&width| random.array(fusebox_ir::ElementType::F32, &[40, width])).collect();
+        inputs.push(Array::scalar(6i64));
+        let expected = interpreted(&plan, &inputs).unwrap();
+        for (own, other) in loaded.run_plan(&inputs).unwrap().iter().zip(&expected) {
+            assert!(same_bits(own, other), "rows of {m} and {k}");
+        }
+    }
+}
+
 #[test]
 fn waves_that_need_two_turns_before() {
     let source = "fn f(now: [n, m]f32, before: [n, m]f32, steps: i64) -> [n, m]f32, [n, m]f32 {
